@@ -62,6 +62,27 @@ func TestChallenge(t *testing.T) {
 	set("chttpd/WWW-Authenticate", "")
 	set("chttpd/require_valid_user", "true")
 	check("a valid user is required", "text/html", 401, "WWW-Authenticate", `Basic realm="divan"`)
+
+	// The console: whoever opens it is asked for a password, but not for each request of its scripts.
+	for header, want := range map[string]string{"": `Basic realm="divan"`, "Accept: text/html": `Basic realm="divan"`,
+		"Sec-Fetch-Dest: document": `Basic realm="divan"`, "Sec-Fetch-Dest: empty": "",
+		"X-Requested-With: XMLHttpRequest": "", "Accept: text/event-stream": ""} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/_dashboard/api/verdict", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, value, ok := strings.Cut(header, ": "); ok {
+			r.Header.Set(name, value)
+		}
+		a, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if got := a.Header.Get("WWW-Authenticate"); a.StatusCode != 401 || got != want {
+			t.Errorf("the console with %q: %s, %q, want %q", header, a.Status, got, want)
+		}
+	}
 }
 
 // couchdb/default_security says who may use new databases.

@@ -130,7 +130,7 @@ var acts = map[string]act{
 	},
 	"reshard": {
 		needs: []string{"database", "shards"},
-		did:   func(a Action) string { return fmt.Sprintf("%s resharded to %d shards", a.Database, a.Shards) },
+		did:   func(a Action) string { return a.Database + " resharded to " + plural(a.Shards, "shard", "shards") },
 		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.Reshard(ctx, a.Database, a.Shards) },
 	},
 	"compact": {

@@ -15,6 +15,9 @@ import (
 	"github.com/divandb/divan/node/console/table"
 )
 
+// maxDoors is how many other nodes a verdict names.
+const maxDoors = 5
+
 // view is what a page shows: the answer to a GET, and a stream of it.
 type view func(ctx context.Context, r *http.Request) (any, error)
 
@@ -72,7 +75,7 @@ func (p pages) views() map[string]view {
 		"verdict": func(ctx context.Context, _ *http.Request) (any, error) {
 			o := c.recent(ctx)
 			return state.Verdict{Now: o.Now, Node: o.Node, State: o.State, Text: o.Text,
-				User: c.o.User(ctx)}, nil
+				User: c.o.User(ctx), Others: doors(o.Nodes)}, nil
 		},
 		"nodes": func(ctx context.Context, _ *http.Request) (any, error) {
 			nodes, absent := c.Nodes(ctx)
@@ -115,6 +118,18 @@ func (p pages) views() map[string]view {
 		"storage":  func(ctx context.Context, _ *http.Request) (any, error) { return c.Storage(ctx), nil },
 		"scripts":  func(ctx context.Context, _ *http.Request) (any, error) { return c.Scripts(ctx), nil },
 	}
+}
+
+// doors returns where other nodes that answer can be asked.
+func doors(nodes []state.Node) []state.Door {
+	list := []state.Door{}
+	for _, n := range nodes {
+		answers := n.State == "ok" || n.State == "degraded"
+		if answers && !n.Self && n.HTTP != "" && len(list) < maxDoors {
+			list = append(list, state.Door{Name: n.Name, HTTP: n.HTTP})
+		}
+	}
+	return list
 }
 
 // listView returns the view of a list.

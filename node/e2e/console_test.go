@@ -22,6 +22,12 @@ func showing(t *testing.T, b *browser.Browser, p *process, view string, how brow
 	return b.Open("http://anna:secret@"+p.ready["http"]+"/_dashboard/#/"+view, how)
 }
 
+// quoted returns a text as a literal of JavaScript.
+func quoted(s string) string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
 // set puts a text into a field, as somebody who types it does.
 func set(p *browser.Page, field, value string) {
 	quoted, _ := json.Marshal(value)
@@ -93,6 +99,7 @@ func TestConsole_Documents(t *testing.T) {
 	press(p, "#view", "Save")
 	p.WaitText("This is not JSON")
 	press(p, "#view", "Reload")
+	press(p, "#ask", "Reload")
 	p.Wait(editor + ".value.includes('12345678901234567890')")
 	p.Eval(editor+".value = "+editor+".value.replace('90,', '91,')", nil)
 	press(p, "#view", "Save")
@@ -155,6 +162,201 @@ func TestConsole_Documents(t *testing.T) {
 	press(p, "#ask", "Delete")
 	p.WaitText("There is no database yet.")
 	well(t, p, "409", "404")
+}
+
+// Edits that are not saved are only lost if somebody says so.
+func TestConsole_Unsaved(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/orders", "")
+	c.ok("PUT", "/orders/o1", `{"n":1}`)
+	p := showing(t, b, node, "databases/orders/docs", browser.View{})
+	p.WaitText(`{"n": 1`)
+	doc := "#/databases/orders/doc/o1"
+	p.Eval(`[...document.querySelectorAll('#view td a')].find(a => a.textContent === 'o1').click()`, nil)
+	p.Wait(editor + `?.value.includes('"n": 1')`)
+	stays := func(what string) {
+		t.Helper()
+		p.WaitText("The document has edits that are not saved.")
+		press(p, "#ask", "Cancel")
+		var got struct{ Hash, Text string }
+		p.Eval(`({ hash: location.hash, text: document.querySelector('.editor')?.value })`, &got)
+		if got.Hash != doc || !strings.Contains(got.Text, `"n": 2`) {
+			t.Errorf("%s: the page is %+v", what, got)
+		}
+	}
+	leaving := func() (asks bool) {
+		p.Eval(`!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))`, &asks)
+		return asks
+	}
+	if leaving() {
+		t.Error("a page without edits asks before it is closed")
+	}
+	p.Eval(editor+".value = "+editor+`.value.replace('"n": 1', '"n": 2')`, nil)
+	if !leaving() {
+		t.Error("a page with edits does not ask before it is closed")
+	}
+	p.Eval(`document.querySelector('nav a[href="#/jobs"]').click()`, nil)
+	stays("a link")
+	p.Eval(`history.back()`, nil)
+	stays("Back")
+	press(p, "#view", "Reload")
+	p.WaitText("The edits that are not saved are lost.")
+	press(p, "#ask", "Cancel")
+	p.Eval(`document.querySelector('nav a[href="#/jobs"]').click()`, nil)
+	press(p, "#ask", "Leave without saving")
+	p.Wait(`location.hash === '#/jobs'`)
+	p.WaitText("The queue is empty")
+	p.Eval(`location.hash = `+quoted(doc), nil)
+	p.Wait(editor + `?.value.includes('"n": 1')`)
+
+	// Its reload asks the server.
+	c.ok("PUT", "/orders/o1?rev="+fmt.Sprint(c.object("GET", "/orders/o1", "")["_rev"]), `{"n":7}`)
+	press(p, "#view", "Reload")
+	p.Wait(editor + `.value.includes('"n": 7')`)
+	p.Eval(`location.hash = '#/databases/orders/doc/_local%2Fl1'`, nil)
+	p.WaitText("missing")
+	c.ok("PUT", "/orders/_local/l1", `{"n":8}`)
+	p.Eval(`location.hash = '#/'`, nil)
+	p.WaitText("Last events")
+	p.Eval(`location.hash = '#/databases/orders/doc/_local%2Fl1'`, nil)
+	p.Wait(editor + `?.value.includes('"n": 8')`)
+	if text := p.Text(); strings.Contains(text, "History") || strings.Contains(text, "Attach") {
+		t.Errorf("a document that is not replicated shows %s", text)
+	}
+	well(t, p, "404")
+}
+
+// A document that somebody else deletes while it is edited, and one that was deleted before.
+func TestConsole_Deleted(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/orders", "")
+	rev := func() string { return fmt.Sprint(c.object("GET", "/orders/o1", "")["_rev"]) }
+	c.ok("PUT", "/orders/o1", `{"n":12345678901234567890}`)
+	c.ok("PUT", "/orders/o1/a.txt?rev="+rev(), "hello")
+	p := showing(t, b, node, "databases/orders/doc/o1", browser.View{})
+	p.Wait(editor + `?.value.includes('"n": 12345678901234567890')`)
+
+	c.ok("DELETE", "/orders/o1?rev="+rev(), "")
+	p.Eval(editor+".value = "+editor+`.value.replace('890', '891')`, nil)
+	press(p, "#view", "Save")
+	p.WaitText("Someone has deleted the document meanwhile")
+	p.WaitText("Not saved: the document is deleted now.")
+	press(p, "#view", "Leave it deleted")
+	p.WaitText("The document is deleted. What is saved here, or restored below, is its next revision.")
+	p.Wait(`document.querySelector('#view tbody tr').innerText.includes('deleted')`)
+	p.Shot("console-deleted")
+	p.Eval(`[...document.querySelectorAll('#view td button')].find(b => b.textContent === 'Restore').click()`, nil)
+	press(p, "#ask", "Restore")
+	p.WaitText("Restored as 4-")
+	if got := c.do("GET", "/orders/o1/a.txt", ""); string(got.body) != "hello" ||
+		!strings.Contains(string(c.do("GET", "/orders/o1", "").body), "12345678901234567890") {
+		t.Errorf("restored %s", c.do("GET", "/orders/o1", "").body)
+	}
+
+	over := func() {
+		t.Helper()
+		c.ok("DELETE", "/orders/o1?rev="+rev(), "")
+		p.Eval(editor+".value = "+editor+`.value.replace('890', '892')`, nil)
+		press(p, "#view", "Save")
+		p.WaitText("Someone has deleted the document meanwhile")
+		press(p, "#view", "Save mine over it")
+	}
+	over()
+	p.WaitText("Its attachments are deleted")
+	p.Eval(editor+".value = "+editor+`.value.replace(/,\s*"_attachments"[^]*/, '}')`, nil)
+	press(p, "#view", "Save")
+	p.WaitText("Saved as 6-")
+	p.Eval(editor+".value = "+editor+`.value.replace('892', '890')`, nil)
+	over()
+	p.WaitText("Saved as 8-")
+	if got := c.do("GET", "/orders/o1", ""); !strings.Contains(string(got.body), "12345678921234567890") {
+		t.Errorf("saved %s", got.body)
+	}
+
+	c.ok("DELETE", "/orders/o1?rev="+rev(), "")
+	press(p, "#view", "Reload")
+	p.WaitText("The document is deleted.")
+	press(p, "#view", "Save")
+	p.WaitText("Saved as 10-")
+	well(t, p, "404", "409", "412")
+}
+
+// What is not there is said to be absent, without buttons and plots, and what makes no sense is not done.
+func TestConsole_Absent(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/orders?changes_shards=2", "")
+	p := showing(t, b, node, "", browser.View{})
+	p.WaitText("Last events")
+	for view, want := range map[string]string{"databases/nodb": "There is no such database.",
+		"databases/NoDB": "There is no such database.", "nodes/nobody": "There is no such node.",
+		"nosuchview": "There is no such view.", "constructor": "There is no such view."} {
+		p.Eval(`location.hash = '#/`+view+`'`, nil)
+		p.WaitText(want)
+		var buttons int
+		if p.Eval(`document.querySelectorAll('#view button, #view select, #view svg').length`, &buttons); buttons != 0 {
+			t.Errorf("%s shows %d buttons or plots", view, buttons)
+		}
+	}
+	p.Eval(`location.hash = '#/nodes/one'`, nil)
+	p.Wait(`document.querySelector('#view select') && document.querySelector('#view svg')`)
+
+	p.Eval(`location.hash = '#/databases/orders'`, nil)
+	const number = `document.querySelector('#view input[type=number]')`
+	p.Wait(number)
+	reshard := func(n, want string) {
+		t.Helper()
+		p.Eval(number+`.value = '`+n+`'`, nil)
+		press(p, "#view", "Reshard")
+		p.WaitText(want)
+	}
+	for _, n := range []string{"0", "-1", "1.5", "", "65"} {
+		reshard("2", "orders has 2 shards already.")
+		reshard(n, "The number of shards is a whole number from 1 to 64.")
+	}
+	reshard("1", "New changes of orders go to 1 shard.")
+	press(p, "#ask", "Reshard")
+	p.Wait(`!document.querySelector('#ask').open`)
+	reshard("1", "orders has 1 shard already.")
+	if text := string(c.do("GET", "/_dashboard/api/events?search=resharded", "").body); !strings.Contains(text,
+		"orders resharded to 1 shard") || strings.Contains(text, "1 shards") {
+		t.Errorf("the events are %s", text)
+	}
+
+	p.Eval(`location.hash = '#/sql/orders'`, nil)
+	p.Wait(editor)
+	set(p, editor, "SELECT 1/0")
+	press(p, "#view", "Run")
+	p.WaitText("22012")
+	set(p, editor, " ")
+	press(p, "#view", "Run")
+	p.WaitText("There is no statement.")
+	if text := p.Text(); strings.Contains(text, "22012") {
+		t.Errorf("beside an empty statement the page shows %s", text)
+	}
+	well(t, p, "404", "400")
+}
+
+// A session that ends while the page is open, as when its cookie expires.
+func TestConsole_SessionEnds(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	p := b.Open(node.http()+"/_up", browser.View{})
+	p.Eval(`fetch('/_session', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+		body: '{"name":"anna","password":"secret"}' }).then(r => r.status)`, nil)
+	p.Go(node.http() + "/_dashboard/#/databases")
+	p.WaitText("all is well")
+	p.Eval(`fetch('/_session', { method: 'DELETE' }).then(r => r.status)`, nil)
+	p.WaitText("Your session has ended")
+	p.WaitText("signed out")
+	if text := p.Text(); strings.Contains(text, "all is well") || strings.Contains(text, "live") {
+		t.Errorf("the page shows %s", text)
+	}
 }
 
 // Somebody writes SQL in the console.

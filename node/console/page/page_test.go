@@ -124,3 +124,9 @@ func answer(w http.ResponseWriter, api map[string]any, name string) {
 	}
 	_ = json.NewEncoder(w).Encode(v)
 }
+
+// quoted returns a text as a literal of JavaScript.
+func quoted(s string) string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}

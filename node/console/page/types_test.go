@@ -16,8 +16,8 @@ import (
 var update = flag.Bool("update", false, "write js/types.js")
 
 // described are the types that the page gets.
-var described = []any{state.Verdict{}, state.Overview{}, state.Attention{}, state.Node{}, state.Database{},
-	state.Shard{},
+var described = []any{state.Verdict{}, state.Door{}, state.Overview{}, state.Attention{}, state.Node{},
+	state.Database{}, state.Shard{},
 	state.Index{}, state.Task{}, state.Job{}, state.Replication{}, state.Actor{}, state.Session{},
 	state.EventPage{}, state.Event{},
 	state.Story{}, state.StoryLine{}, state.Absent{}, state.Plots{}, state.Plot{}, state.PlotLine{}, state.Line{},

@@ -2,12 +2,9 @@ package page_test
 
 import (
 	"encoding/json"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/divandb/divan/node/console/page"
 	"github.com/divandb/divan/scripts/browser"
 )
 
@@ -126,16 +123,13 @@ func TestPage_hostile(t *testing.T) {
 
 // An editor shows a document whose texts change the direction of what follows without changing the document.
 func TestPage_pretty(t *testing.T) {
-	server := httptest.NewServer(page.Handler("/_dashboard/"))
-	defer server.Close()
-	p := browser.Start(t).Open(server.URL+"/_dashboard/js/json.js", browser.View{})
-	defer p.Close()
+	p := module(t)
 	const body = "{\"_id\":\"a\u202eb\",\"n\":12345678901234567890}"
 	var got struct {
 		Text string
 		Same bool
 	}
-	p.Eval("import('/_dashboard/js/json.js').then(({ pretty }) => { const body = "+strconv.QuoteToASCII(body)+
+	p.Eval("import('/_dashboard/js/json.js').then(({ pretty }) => { const body = "+quoted(body)+
 		"; const text = pretty(body); return { text, same: JSON.parse(text)._id === JSON.parse(body)._id } })", &got)
 	const want = "{\n  \"_id\": \"a\\u202eb\",\n  \"n\": 12345678901234567890\n}"
 	if got.Text != want || !got.Same {

@@ -61,6 +61,14 @@ type Verdict struct {
 	State string    `json:"state"`
 	Text  string    `json:"text"`
 	User  string    `json:"user"` // who asks
+	// Others are some other nodes that answer: their consoles can be opened when this one is gone.
+	Others []Door `json:"others"`
+}
+
+// Door is where a node answers HTTP.
+type Door struct {
+	Name string `json:"name"`
+	HTTP string `json:"http"`
 }
 
 // Overview is the first screen.

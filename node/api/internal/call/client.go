@@ -55,15 +55,19 @@ func ContentPolicy(q *Request, kind, absent string) string {
 }
 
 // challenge prepares the answer to a request without valid credentials, as chttpd:error_headers does. It asks for them
-// if the client or the options want that, or if only a browser makes such requests (the dashboard). It returns true if
-// a browser is led to a page for logging in instead.
+// if the client or the options want that, or if a browser opens the dashboard. It returns true if a browser is led to a
+// page for logging in instead.
 func challenge(q *Request, f *fault.Fault) (redirect bool) {
 	h := q.W.Header()
 	ask := q.R.Header.Get("X-CouchDB-WWW-Authenticate")
+	dashboard := q.Part(0) == "_dashboard"
+	if dashboard && ask == "" && scripted(q.R.Header) {
+		return false
+	}
 	if ask == "" {
 		ask = Option(q, "chttpd", "WWW-Authenticate", "")
 	}
-	if ask == "" && (q.Part(0) == "_dashboard" || Option(q, "chttpd", "require_valid_user", "") == "true") {
+	if ask == "" && (dashboard || Option(q, "chttpd", "require_valid_user", "") == "true") {
 		ask = `Basic realm="divan"`
 	}
 	if ask != "" {
@@ -78,6 +82,14 @@ func challenge(q *Request, f *fault.Fault) (redirect bool) {
 	query := url.Values{"return": {q.R.URL.Path}, "reason": {f.Reason}}
 	h.Set("Location", Origin(q)+page+"?"+query.Encode())
 	return true
+}
+
+// scripted reports whether a script of a page makes a request, which tells the user by itself that credentials are
+// missing: the browser would ask for them at each request. Browsers say what makes a request (Sec-Fetch-Dest) only
+// where they trust the connection.
+func scripted(h http.Header) bool {
+	return h.Get("Sec-Fetch-Dest") == "empty" || h.Get("X-Requested-With") == "XMLHttpRequest" ||
+		h.Get("Accept") == "text/event-stream"
 }
 
 // accepts reports whether a client takes an answer of a media type.

@@ -1,6 +1,7 @@
 // Completes words of SQL: relations and columns of the database's catalogue, and keywords.
 import { el } from './dom.js';
 import { sql, identifier } from './source.js';
+import { wordBefore, aliased } from './words.js';
 
 const keywords = (
   'SELECT FROM WHERE GROUP BY ORDER BY HAVING LIMIT OFFSET JOIN LEFT JOIN ON USING AS AND OR NOT NULL IS IN ' +
@@ -9,7 +10,8 @@ const keywords = (
   'LATERAL ' +
   'jsonb_array_elements jsonb_each jsonb_typeof jsonb_object_keys date_trunc now numeric text jsonb'
 ).split(' ');
-const maxOffers = 12;
+const maxOffers = 12,
+  near = 5000; // characters around the caret in which relations are looked for, whose columns are offered
 
 /** Relations by schema, with their columns. */
 const catalogue = async database => {
@@ -66,37 +68,30 @@ export const completion = (box, offers, database) => {
     }
   };
 
-  /** The word before the caret, and what is before it and a dot. */
-  const word = () => {
-    const before = box.value.slice(0, box.selectionStart);
-    const m = /(?:("(?:[^"]|"")*"|[\w$]+)\s*\.\s*)?("(?:[^"]|"")*|[\w$]*)$/.exec(before);
-    const plain = s => (s === undefined ? '' : s.replace(/^"|"$/g, '').replaceAll('""', '"'));
-    return { owner: plain(m[1]), begun: plain(m[2]).toLowerCase(), from: before.length - m[2].length };
-  };
   const candidates = () => {
-    const w = word(),
-      statement = box.value,
-      out = [];
+    const statement = box.value,
+      at = box.selectionStart,
+      w = wordBefore(statement, at),
+      offered = new Map();
+    if (!w) return [];
     const offer = (label, insert) => {
-      if (!out.some(o => o.insert === insert)) out.push({ label, insert });
+      if (!offered.has(insert)) offered.set(insert, { label, insert });
     };
     const begins = name => name.toLowerCase().startsWith(w.begun);
     if (w.owner) {
       for (const r of known) if (r.schema === w.owner && begins(r.name)) offer(r.name, identifier(r.name));
-      const alias = new RegExp(`([\\w"$.]+)\\s+(?:as\\s+)?${w.owner.replace(/[^\w]/g, '\\$&')}\\b`, 'i').exec(
-        statement,
-      );
-      const of = alias ? alias[1] : w.owner;
+      const of = aliased(statement, w.owner) ?? w.owner;
       for (const r of known)
         if (full(r) === of || r.name === of) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
-      return { w, out };
+      return [...offered.values()];
     }
-    if (!w.begun) return { w, out };
+    if (!w.begun) return [];
+    const around = statement.slice(Math.max(0, at - near), at + near);
     for (const r of known)
-      if (statement.includes(r.name)) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
+      if (around.includes(r.name)) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
     for (const r of known) if (begins(r.name) || begins(r.schema)) offer(full(r), full(r));
     for (const k of keywords) if (begins(k)) offer(k, k);
-    return { w, out: out.filter(o => o.insert.toLowerCase() !== w.begun) };
+    return [...offered.values()].filter(o => o.insert.toLowerCase() !== w.begun);
   };
   const hide = () => {
     shown = [];
@@ -104,7 +99,8 @@ export const completion = (box, offers, database) => {
     box.removeAttribute('aria-activedescendant');
   };
   const accept = o => {
-    const w = word();
+    const w = wordBefore(box.value, box.selectionStart);
+    if (!w) return;
     box.setSelectionRange(w.from, box.selectionStart);
     insert(o.insert);
   };
@@ -128,7 +124,7 @@ export const completion = (box, offers, database) => {
       ),
     );
   box.addEventListener('input', () => {
-    shown = candidates().out.slice(0, maxOffers);
+    shown = candidates().slice(0, maxOffers);
     chosen = 0;
     draw();
   });

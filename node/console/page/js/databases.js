@@ -1,8 +1,8 @@
 // The databases, or one of them.
-import { el, shown, section, text, count, bytes, measure, link } from './dom.js';
+import { el, shown, section, text, count, plural, bytes, measure, link } from './dom.js';
 import { list, table } from './table.js';
-import { button, confirm } from './actions.js';
-import { couch, path } from './source.js';
+import { ask, confirm, button } from './actions.js';
+import { act, couch, path, read } from './source.js';
 import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
@@ -110,14 +110,33 @@ const reshards = (place, name) => {
   };
 };
 
-export const databases = (place, say, [name, ...rest], query) => {
-  if (name === undefined) {
-    place.append(create());
-    return list(place, 'databases', 'Databases', columns, none('There is no database yet.'), say);
-  }
-  if (rest[0] === 'failures') return failures(place, name, rest[1]);
-  if (rest.length) return documents(place, name, rest, query);
-  const shards = el('input', { type: 'number', min: 1, max: 64, value: 4, 'aria-label': 'number of shards' });
+const mostShards = 64; // unless set
+
+/** Reshards a database, if the number that is given makes sense and is not that of now. */
+const reshard = async (name, given) => {
+  const wanted = given.trim() === '' ? NaN : Number(given);
+  const [meta, settings] = await Promise.all([
+    couch('GET', path(name, '_changes', '_meta'), { since: '0' }),
+    read('settings', { search: 'changes.max_shards' }).catch(() => ({ rows: [] })),
+  ]);
+  const limit = settings.rows.find(s => s.name === 'changes.max_shards'),
+    most = (limit && Number(limit.value)) || mostShards,
+    now = JSON.parse(meta).maps.find(m => !m.tombstone);
+  if (!Number.isInteger(wanted) || wanted < 1 || wanted > most)
+    throw new Error(`The number of shards is a whole number from 1 to ${most}.`);
+  if (now && now.shards.length === wanted) throw new Error(`${name} has ${plural(wanted, 'shard')} already.`);
+  ask(
+    'Reshard',
+    `New changes of ${name} go to ${plural(wanted, 'shard')}. ` +
+      'Consumers of the current shards are told to follow the new ones.',
+    () => act({ do: 'reshard', database: name, shards: wanted }),
+  );
+};
+
+/** The page of one database. It returns what ends it. */
+const one = (place, say, name) => {
+  const shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
+    wrong = el('p', { role: 'alert', class: 'bad' });
   place.append(
     section(
       name,
@@ -140,14 +159,13 @@ export const databases = (place, say, [name, ...rest], query) => {
             'button',
             {
               class: 'danger',
-              click: () => {
-                const b = button(
-                  'Reshard',
-                  `New changes of ${name} go to ${shards.value} shards. ` +
-                    'Consumers of the current shards are told to follow the new ones.',
-                  { do: 'reshard', database: name, shards: Number(shards.value) },
-                );
-                b.click();
+              click: async () => {
+                wrong.textContent = '';
+                try {
+                  await reshard(name, shards.value);
+                } catch (e) {
+                  wrong.textContent = shown(e.message);
+                }
               },
             },
             'Reshard',
@@ -163,6 +181,7 @@ export const databases = (place, say, [name, ...rest], query) => {
           name,
         ),
       ),
+      wrong,
     ),
   );
   const stops = [
@@ -190,4 +209,32 @@ export const databases = (place, say, [name, ...rest], query) => {
     reshards(place, name),
   ];
   return () => stops.forEach(s => s());
+};
+
+export const databases = (place, say, [name, ...rest], query) => {
+  if (name === undefined) {
+    place.append(create());
+    return list(place, 'databases', 'Databases', columns, none('There is no database yet.'), say);
+  }
+  if (rest[0] === 'failures') return failures(place, name, rest[1]);
+  if (rest.length) return documents(place, name, rest, query);
+  let end = () => {},
+    stopped = false;
+  const draw = () => {
+    if (!stopped) end = one(place, say, name);
+  };
+  couch('GET', path(name)).then(draw, e => {
+    if (e.status !== 404 && e.status !== 400) draw(); // its row says what is wrong with it
+    else if (!stopped)
+      place.append(
+        section(
+          name,
+          el('p', { class: 'none' }, 'There is no such database. ', link(['databases'], 'All databases')),
+        ),
+      );
+  });
+  return () => {
+    stopped = true;
+    end();
+  };
 };

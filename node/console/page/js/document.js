@@ -3,9 +3,49 @@ import { el, shown, section, text, bytes, link } from './dom.js';
 import { table } from './table.js';
 import { couch, path } from './source.js';
 import { pretty, compare } from './json.js';
-import { confirm } from './actions.js';
+import { ask, confirm } from './actions.js';
 
-const maxEdited = 2e6; // bytes; longer ones are only downloaded
+const maxEdited = 2e6, // bytes; longer ones are only downloaded
+  maxRevisions = 50; // that are listed
+
+/** The text of a document with another revision. */
+const withRevision = (body, rev) => {
+  const member = `"_rev": ${JSON.stringify(rev)}`,
+    old = JSON.parse(body);
+  const changed =
+    old._rev === undefined
+      ? body.replace('{', Object.keys(old).length ? `{\n  ${member},` : `{\n  ${member}\n`)
+      : body.replace(/"_rev"\s*:\s*"[^"]*"/, member);
+  // The first _rev in the text may be that of an object within the document.
+  if (JSON.parse(changed)._rev !== rev) throw new Error(`Write ${member} at the beginning of the document.`);
+  return changed;
+};
+
+/** The text of a document without a revision: it can be written where one was deleted. */
+const withoutRevision = body => {
+  if (JSON.parse(body)._rev === undefined) return body;
+  for (const member of [/"_rev"\s*:\s*"[^"]*"\s*,\s*/, /,?\s*"_rev"\s*:\s*"[^"]*"/])
+    try {
+      const without = body.replace(member, '');
+      if (JSON.parse(without)._rev === undefined) return without;
+    } catch {
+      /* it was the last member */
+    }
+  throw new Error('Remove “_rev” from the document.');
+};
+
+/** Whether the server says that a document is deleted, and not that it never was. */
+const isDeleted = e => e.status === 404 && e.message === 'deleted';
+
+/** The revision by which a document is deleted. */
+const tombstone = async at => {
+  const found = JSON.parse(await couch('GET', at, { open_revs: 'all' })),
+    number = rev => Number(rev.split('-')[0]);
+  return found
+    .map(f => f.ok && f.ok._rev)
+    .filter(Boolean)
+    .sort((a, b) => number(b) - number(a) || (a < b ? 1 : -1))[0];
+};
 
 /** Two texts beside each other, with marks where they differ. */
 const beside = (left, right, titles) =>
@@ -36,9 +76,10 @@ const beside = (left, right, titles) =>
   );
 
 export const documentPage = (place, name, id) => {
-  const at = id === null ? null : path(name, id);
+  const at = id === null ? null : path(name, id),
+    local = id !== null && id.startsWith('_local/'); // it has no attachments, conflicts and history
   let stopped = false,
-    stored = '',
+    stored = '', // what the editor had at first
     meta = {};
   const said = el('p', { role: 'status', class: 'dim' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
@@ -60,7 +101,8 @@ export const documentPage = (place, name, id) => {
   };
 
   const revision = async rev => pretty(await couch('GET', at, { rev }));
-  const changed = () => editor.value !== stored;
+  /** Whether there are edits that are not saved. */
+  const changed = () => !editor.hidden && editor.value !== stored;
 
   const save = attempt(async () => {
     const body = editor.value;
@@ -74,9 +116,11 @@ export const documentPage = (place, name, id) => {
       throw new Error('A document is an object: { … }');
     if (id !== null && parsed._id !== undefined && parsed._id !== id)
       throw new Error('“_id” must stay as it is. For another document choose “new document”.');
+    editor.readOnly = true; // what is typed now would be lost
     try {
       const target = id !== null ? at : parsed._id ? path(name, parsed._id) : path(name);
       const done = JSON.parse(await couch(target === path(name) ? 'POST' : 'PUT', target, {}, body));
+      stored = editor.value;
       if (id === null) {
         location.hash = link(['databases', name, 'doc', done.id], '').getAttribute('href');
         return;
@@ -84,51 +128,70 @@ export const documentPage = (place, name, id) => {
       await load();
       said.textContent = `Saved as ${done.rev}.`;
     } catch (e) {
+      if (e.status === 412)
+        throw new Error(
+          `${e.message} Its attachments are deleted: reload and restore the document, or remove “_attachments” here.`,
+        );
       if (e.status !== 409) throw e;
       if (id === null) throw new Error('A document with this id exists already.');
-      const theirs = pretty(await couch('GET', at));
-      more.replaceChildren(
-        section(
-          'Someone has changed the document meanwhile',
-          el(
-            'p',
-            { class: 'bar' },
-            el(
-              'button',
-              {
-                click: () => {
-                  stored = theirs;
-                  editor.value = theirs;
-                  more.replaceChildren();
-                  load();
-                },
-              },
-              'Take theirs',
-            ),
-            el(
-              'button',
-              {
-                class: 'danger',
-                click: () => {
-                  const mark = /("_rev"\s*:\s*)"[^"]*"/,
-                    rev = JSON.parse(theirs)._rev;
-                  editor.value = mark.test(editor.value)
-                    ? editor.value.replace(mark, (_, k) => k + JSON.stringify(rev))
-                    : editor.value.replace('{', `{\n  "_rev": ${JSON.stringify(rev)},`);
-                  save();
-                },
-              },
-              'Save mine over it',
-            ),
-          ),
-          beside(editor.value, theirs, ['Mine', 'Theirs']),
-        ),
-      );
-      throw new Error('Not saved: the document has another revision now.');
+      await dispute();
+    } finally {
+      editor.readOnly = false;
     }
   });
 
-  const remove = rev => couch('DELETE', at, { rev });
+  /** Shows what somebody else has made of the document, and lets one of both be kept. */
+  const dispute = async () => {
+    let rev = '',
+      theirs = '';
+    try {
+      theirs = pretty(await couch('GET', at));
+      rev = JSON.parse(theirs)._rev;
+    } catch (e) {
+      if (!isDeleted(e)) throw e;
+    }
+    more.replaceChildren(
+      section(
+        `Someone has ${theirs ? 'changed' : 'deleted'} the document meanwhile`,
+        el(
+          'p',
+          { class: 'bar' },
+          el(
+            'button',
+            {
+              click: attempt(async () => {
+                more.replaceChildren();
+                await load();
+              }),
+            },
+            theirs ? 'Take theirs' : 'Leave it deleted',
+          ),
+          el(
+            'button',
+            {
+              class: 'danger',
+              click: attempt(async () => {
+                editor.value = theirs ? withRevision(editor.value, rev) : withoutRevision(editor.value);
+                await save();
+              }),
+            },
+            'Save mine over it',
+          ),
+        ),
+        theirs ? beside(editor.value, theirs, ['Mine', 'Theirs']) : '',
+      ),
+    );
+    throw new Error(`Not saved: the document ${theirs ? 'has another revision now' : 'is deleted now'}.`);
+  };
+
+  /** For what makes a new revision, which is then shown: edits of the one before would be lost. */
+  const needsSaved = () => {
+    if (changed()) throw new Error('Save your edits first, or reload the document.');
+  };
+  const remove = async rev => {
+    needsSaved();
+    await couch('DELETE', at, { rev });
+  };
   const attachments = () => {
     const list = Object.entries(meta._attachments || {});
     const file = el('input', {
@@ -137,6 +200,7 @@ export const documentPage = (place, name, id) => {
       change: attempt(async () => {
         const f = file.files[0];
         if (!f) return;
+        needsSaved();
         await couch('PUT', path(name, id, f.name), { rev: meta._rev }, f, f.type || 'application/octet-stream');
         await load();
       }),
@@ -154,6 +218,7 @@ export const documentPage = (place, name, id) => {
                 title: '',
                 cell: ([n]) =>
                   confirm('Remove', `${n} is removed from the document.`, async () => {
+                    needsSaved();
                     await couch('DELETE', path(name, id, n), { rev: meta._rev });
                     await load();
                   }),
@@ -205,7 +270,8 @@ export const documentPage = (place, name, id) => {
         return place;
       }),
     );
-  const history = () => {
+  /** The revisions that are known. choose returns what can be done with one whose text is there. */
+  const history = choose => {
     const shown = el('div', {});
     return section(
       'History',
@@ -215,37 +281,79 @@ export const documentPage = (place, name, id) => {
           { title: 'Revision', cell: r => el('code', {}, r.rev) },
           {
             title: 'Text',
-            cell: r =>
-              r.status === 'available'
-                ? r.rev === meta._rev
-                  ? 'this one'
-                  : el(
-                      'button',
-                      {
-                        click: attempt(async () =>
-                          shown.replaceChildren(beside(await revision(r.rev), stored, [r.rev, 'now'])),
-                        ),
-                      },
-                      'Compare',
-                    )
-                : el('span', { class: 'dim' }, text(r.status)),
+            cell: r => (r.status === 'available' ? choose(r.rev, shown) : el('span', { class: 'dim' }, text(r.status))),
           },
         ],
-        (meta._revs_info || []).slice(0, 50),
+        (meta._revs_info || []).slice(0, maxRevisions),
       ),
       shown,
     );
+  };
+  const compared = (rev, place) =>
+    rev === meta._rev
+      ? 'this one'
+      : el(
+          'button',
+          { click: attempt(async () => place.replaceChildren(beside(await revision(rev), stored, [rev, 'now']))) },
+          'Compare',
+        );
+  /** For a document that is deleted. */
+  const restored = (rev, place) =>
+    el(
+      'span',
+      { class: 'bar' },
+      el(
+        'button',
+        { click: attempt(async () => place.replaceChildren(el('pre', { class: 'whole' }, await revision(rev)))) },
+        'Show',
+      ),
+      confirm('Restore', `${id} becomes again what it was in revision ${rev}.`, async () => {
+        needsSaved();
+        const body = await couch('GET', at, { rev, attachments: true });
+        const done = JSON.parse(await couch('PUT', at, {}, withoutRevision(body)));
+        await load();
+        said.textContent = `Restored as ${done.rev}.`;
+      }),
+    );
+
+  /** Asks before edits are lost. */
+  const reload = attempt(async () => {
+    if (!changed()) {
+      await load();
+      return;
+    }
+    ask('Reload', 'The edits that are not saved are lost.', load);
+  });
+
+  /** Shows what is known of a deleted document. */
+  const loadDeleted = async () => {
+    const rev = await tombstone(at);
+    meta = JSON.parse(await couch('GET', at, { rev, revs_info: true }));
+    if (stopped) return;
+    stored = editor.value = pretty(JSON.stringify({ _id: id }));
+    editor.hidden = editor.readOnly = false;
+    wrong.textContent = '';
+    said.textContent = 'The document is deleted. What is saved here, or restored below, is its next revision.';
+    tools.replaceChildren(el('button', { click: save }, 'Save'), el('button', { click: reload }, 'Reload'));
+    more.replaceChildren(history(restored));
   };
 
   const load = async () => {
     editor.readOnly = id !== null && !stored; // what is typed now would be lost
     if (id === null) {
-      stored = '{\n  "_id": ""\n}';
-      editor.value = '{\n  \n}';
+      stored = editor.value = '{\n  \n}';
       return;
     }
-    const [body, info] = await Promise.all([couch('GET', at), couch('GET', at, { conflicts: true, revs_info: true })]);
+    let body, info;
+    try {
+      [body, info] = await Promise.all([couch('GET', at), couch('GET', at, { conflicts: true, revs_info: true })]);
+    } catch (e) {
+      if (!isDeleted(e) || local || stopped) throw e;
+      await loadDeleted();
+      return;
+    }
     if (stopped) return;
+    wrong.textContent = '';
     meta = JSON.parse(info);
     stored = pretty(body);
     const long = body.length > maxEdited;
@@ -255,27 +363,16 @@ export const documentPage = (place, name, id) => {
     said.textContent = long ? `The document has ${bytes(body.length)}, too much to edit here.` : '';
     tools.replaceChildren(
       long ? el('a', { href: at, download: `${id}.json` }, 'Download') : el('button', { click: save }, 'Save'),
-      el(
-        'button',
-        {
-          click: attempt(async () => {
-            if (!changed() || long) await load();
-            else {
-              editor.value = stored;
-              wrong.textContent = '';
-              more.replaceChildren();
-            }
-          }),
-        },
-        'Reload',
-      ),
-      confirm('Delete', `${id} is deleted. Its revisions stay until compaction.`, async () => {
-        await remove(meta._rev);
+      el('button', { click: reload }, 'Reload'),
+      confirm('Delete', `${id} is deleted.${local ? '' : ' Its revisions stay until compaction.'}`, async () => {
+        await couch('DELETE', at, { rev: meta._rev });
+        stored = editor.value;
         location.hash = link(['databases', name, 'docs'], '').getAttribute('href');
       }),
     );
     more.replaceChildren(
-      ...[(meta._conflicts || []).length && !long ? conflicts() : '', attachments(), long ? '' : history()],
+      ...[(meta._conflicts || []).length && !long ? conflicts() : ''],
+      ...(local ? [] : [attachments(), long ? '' : history(compared)]),
     );
   };
 
@@ -302,7 +399,8 @@ export const documentPage = (place, name, id) => {
       el('span', { class: 'dim' }, 'Without “_id” the server makes one.'),
     );
   attempt(load)();
-  return () => {
+  const end = () => {
     stopped = true;
   };
+  return Object.assign(end, { unsaved: changed });
 };

@@ -90,6 +90,8 @@ export const redraw = (place, ...wanted) => {
 export const text = v => (v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v));
 export const count = v => (typeof v === 'number' ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : text(v));
 
+export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
+
 export const bytes = v => {
   if (typeof v !== 'number') return text(v);
   for (const unit of ['B', 'KB', 'MB', 'GB']) {

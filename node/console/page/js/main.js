@@ -1,6 +1,7 @@
 // The frame of the page: navigation, the verdict on the cluster, and the current view.
-import { el, retime, text, badge } from './dom.js';
-import { follow } from './source.js';
+import { el, section, link, redraw, retime, text, time, clock, badge } from './dom.js';
+import { follow, ended } from './source.js';
+import { ask } from './actions.js';
 import { views } from './views.js';
 
 const place = document.getElementById('view'),
@@ -8,12 +9,17 @@ const place = document.getElementById('view'),
   verdict = document.getElementById('verdict');
 const nav = document.getElementById('nav');
 let end = () => {},
-  told = false; // whether the view says by itself that it is up to date
+  told = false, // whether the view says by itself that it is up to date
+  here = location.hash, // the address that is shown
+  last = null, // the verdict
+  heard = Date.now(); // when it came
+
+const patience = 6000; // without a verdict, in ms: it is asked for every two seconds
 
 const say = problem => {
-  const now = problem === null ? 'live ●' : `not up to date: ${problem}`;
+  const now = ended() ? 'signed out' : problem === null ? 'live ●' : `not up to date: ${problem}`;
   if (status.textContent !== now) status.textContent = now;
-  status.classList.toggle('lost', problem !== null);
+  status.classList.toggle('lost', now !== 'live ●');
 };
 
 /** The address: '#/databases/orders?state=x' is ['databases', ['orders'], {state: 'x'}]. */
@@ -26,19 +32,31 @@ const where = () => {
       return p;
     }
   });
-  return [Object.hasOwn(views, name) ? name : '', rest, query || ''];
+  return [name, rest, query || ''];
 };
 
 const show = () => {
   const [name, rest, query] = where();
   end();
   told = false;
+  here = location.hash;
   place.replaceChildren();
   nav.replaceChildren(
     ...Object.entries(views).map(([key, [title]]) =>
       el('a', { href: `#/${key}`, 'aria-current': key === name ? 'page' : null }, title),
     ),
   );
+  if (!Object.hasOwn(views, name)) {
+    told = false;
+    end = () => {};
+    place.append(
+      section(
+        name,
+        el('p', { class: 'none' }, 'There is no such view. ', link([''], 'Overview'), ' shows how the cluster is.'),
+      ),
+    );
+    return;
+  }
   end =
     views[name][1](
       place,
@@ -51,26 +69,117 @@ const show = () => {
     ) || (() => {});
 };
 
+/** What the page shows, when it is not what is so now. */
+const from = () =>
+  last
+    ? ['; what is shown is from ', el('b', {}, clock(last.now).slice(0, 8)), ', ', time(last.now), '. ']
+    : '. ';
+
 /** Shows how the cluster is, in the header, on every view. */
-export const judge = o => {
-  verdict.replaceChildren(
+const judge = o => {
+  last = o;
+  heard = Date.now();
+  redraw(
+    verdict,
     badge(o.state, text(o.text)),
     el('span', { class: 'dim' }, ` · asked ${text(o.node)}${o.user ? ` as ${text(o.user)}` : ''}`),
   );
   document.title = `${o.state === 'ok' || o.state === 'working' ? '' : `${o.state} · `}Divan ${text(o.node)}`;
 };
 
+/** The address of a node's console, or null if it listens on all addresses of its machine. */
+const consoleOf = http => {
+  try {
+    const u = new URL(`${location.protocol}//${http}/_dashboard/`);
+    u.hash = location.hash;
+    return ['0.0.0.0', '[::]'].includes(u.hostname) ? null : u.href;
+  } catch {
+    return null;
+  }
+};
+
+/** Says that nothing is known of the cluster now, and what to do. */
+const lose = (problem, silent) => {
+  const name = last ? text(last.node) : 'This node',
+    others = last ? last.others || [] : [];
+  redraw(
+    verdict,
+    badge('failed', silent ? `${name} does not answer` : `${name} cannot say how the cluster is: ${text(problem)}`),
+    from(),
+    others.length
+      ? [
+          'Open the console of another node: ',
+          others.map((n, i) => {
+            const url = consoleOf(n.http);
+            return [i ? ', ' : '', url ? el('a', { href: url }, text(n.name)) : text(n.name)];
+          }),
+          '.'
+        ]
+      : silent
+        ? 'See whether its process runs and its machine can be reached, or open the console of another node.'
+        : '',
+  );
+  document.title = `no answer · Divan ${last ? name : ''}`;
+};
+
+window.addEventListener('signedout', () => {
+  redraw(
+    verdict,
+    badge('failed', 'Your session has ended'),
+    from(),
+    el('button', { class: 'main', click: () => location.reload() }, 'Sign in again'),
+  );
+  document.title = 'signed out · Divan';
+  say(null);
+});
+/** Whether the view has edits that are not saved. */
+const unsaved = () => !!end.unsaved && end.unsaved();
+
+/** Goes to an address although there are edits. */
+const leave = hash =>
+  ask('Leave without saving', 'The document has edits that are not saved. They are lost.', () => {
+    end();
+    end = () => {};
+    if (location.hash === hash) show();
+    else location.hash = hash;
+  });
+
 window.addEventListener('hashchange', () => {
+  const wanted = location.hash;
+  if (unsaved()) {
+    if (wanted === here) return;
+    history.pushState(null, '', here || '#/');
+    leave(wanted);
+    return;
+  }
   show();
   place.focus();
 });
-setInterval(retime, 1000);
+document.addEventListener('click', e => {
+  const a = e.target.closest && e.target.closest('a[href^="#/"]');
+  if (!a || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || !unsaved()) return;
+  if (a.getAttribute('href') === here) return;
+  e.preventDefault();
+  leave(a.getAttribute('href'));
+});
+window.addEventListener('beforeunload', e => {
+  if (unsaved()) e.preventDefault();
+});
+document.addEventListener('visibilitychange', () => {
+  heard = Date.now(); // a hidden page asks for nothing
+});
+setInterval(() => {
+  retime();
+  if (!ended() && !document.hidden && Date.now() - heard > patience) lose('this node takes too long to answer', true);
+}, 1000);
 follow(
   'verdict',
   {},
   judge,
-  problem => {
-    if (!told) say(problem);
+  (problem, e) => {
+    if (ended()) return;
+    if (problem !== null) lose(problem, e.silent);
+    if (!told || problem !== null) say(problem);
   },
   true,
 );

@@ -127,8 +127,13 @@ export const nodes = (place, say, [name]) => {
   const body = el('div', {}),
     tiles = el('div', { class: 'tiles wide' });
   place.append(body);
-  const running = name === undefined ? { stop: () => {}, again: () => {} } : plotsOf(tiles, plotted, name);
-  if (name !== undefined)
+  let running = { stop: () => {}, again: () => {} },
+    plotting = false;
+  /** Draws plots as soon as there is such a node. */
+  const plotsBelow = () => {
+    if (plotting) return;
+    plotting = true;
+    running = plotsOf(tiles, plotted, name);
     place.append(
       el(
         'div',
@@ -138,11 +143,13 @@ export const nodes = (place, say, [name]) => {
       ),
       tiles,
     );
+  };
   const stop = follow(
     'nodes',
     {},
     s => {
       const found = s.nodes.find(n => n.name === name);
+      if (found) plotsBelow();
       redraw(
         body,
         ...(name === undefined

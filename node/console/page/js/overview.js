@@ -1,5 +1,5 @@
 // The first screen: is all well, what is not, and how much is going on.
-import { el, section, text, time, count, measure, badge, link, duration, bytes, redraw } from './dom.js';
+import { el, section, text, time, count, plural, measure, badge, link, duration, bytes, redraw } from './dom.js';
 import { follow } from './source.js';
 import { plotsOf } from './plots.js';
 import { spark } from './plot.js';
@@ -27,7 +27,6 @@ const attention = a =>
         ],
   );
 
-const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
 const now = (n, name, unit) => (n.now && name in n.now ? measure(n.now[name], unit) : '–');
 const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.name)}: ${what}`, unit), now(n, name, unit)];
 

@@ -1,6 +1,6 @@
 // Plots of all series over a range of time, and of some series in other views.
 import { el } from './dom.js';
-import { read } from './source.js';
+import { read, ended } from './source.js';
 import { plot } from './plot.js';
 
 const spans = { 900: '15 minutes', 3600: 'hour', 21600: '6 hours', 86400: 'day' };
@@ -31,7 +31,7 @@ export const plotsOf = (place, series, node) => {
     } catch {
       /* the view says that the node does not answer */
     }
-    if (!stopped) timer = setTimeout(tick, document.hidden ? 60000 : 5000);
+    if (!stopped && !ended()) timer = setTimeout(tick, document.hidden ? 60000 : 5000);
   };
   tick();
   return {

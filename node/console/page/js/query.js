@@ -85,7 +85,10 @@ export const query = (place, say, [name], search) => {
     const source = (from < to ? box.value.slice(from, to) : box.value).trim(),
       began = performance.now();
     if (!source) {
+      running = null;
+      stop.disabled = true;
       said.textContent = 'There is no statement.';
+      out.replaceChildren();
       return;
     }
     remember(box.value);

@@ -70,8 +70,21 @@ export const csv = r => {
     .join('');
 };
 
+/** The names of columns, those that were there before with a number: a, a_2. */
+export const distinct = names => {
+  const all = new Set(names),
+    given = new Set();
+  return names.map(name => {
+    let own = name;
+    for (let n = 2; given.has(own) || (own !== name && all.has(own)); n++) own = `${name}_${n}`;
+    given.add(own);
+    return own;
+  });
+};
+
 /** An array of objects. Numbers and JSON are as the server wrote them. */
 export const json = r => {
+  const names = distinct(r.columns.map(c => c.name));
   const value = (v, type) =>
     v === null
       ? 'null'
@@ -80,7 +93,7 @@ export const json = r => {
         : type === 'boolean'
           ? String(v === 't')
           : JSON.stringify(v);
-  const member = (v, i) => `${JSON.stringify(r.columns[i].name)}: ${value(v, r.columns[i].type)}`;
+  const member = (v, i) => `${JSON.stringify(names[i])}: ${value(v, r.columns[i].type)}`;
   return `[\n${r.rows.map(row => `{${row.map(member).join(', ')}}`).join(',\n')}\n]\n`;
 };
 

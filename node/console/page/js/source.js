@@ -12,15 +12,49 @@ export const address = (view, params) => {
   return u;
 };
 
+/** A request to this node. The header says that it must not be answered with the browser's question for a password. */
+const ask = async (url, init) => {
+  try {
+    return await fetch(url, {
+      credentials: 'same-origin',
+      cache: 'no-store',
+      ...init,
+      headers: { 'X-Requested-With': 'XMLHttpRequest', ...init.headers },
+    });
+  } catch (e) {
+    if (e.name === 'AbortError') throw e; // somebody has cancelled it
+    throw Object.assign(
+      new Error(e.name === 'TimeoutError' ? 'this node takes too long to answer' : 'this node does not answer'),
+      { silent: true },
+    );
+  }
+};
+
+let signedOut = false;
+const leaving = new Set(); // what follows views
+
+/** Whether the session has ended. Nothing is asked for then: each request would count as a refused login. */
+export const ended = () => signedOut;
+
+const signOut = () => {
+  signedOut = true;
+  for (const stop of leaving) stop();
+  leaving.clear();
+  window.dispatchEvent(new Event('signedout'));
+};
+
+const refusedLogin = () => Object.assign(new Error('the session has ended'), { status: 401 });
+
 /** Reads a view once. */
 export const read = async (view, params) => {
-  const r = await fetch(address(view, params), {
-    credentials: 'same-origin',
-    cache: 'no-store',
-    signal: AbortSignal.timeout(15000),
-  });
+  if (signedOut) throw refusedLogin();
+  const r = await ask(address(view, params), { signal: AbortSignal.timeout(15000) });
   const body = await r.json().catch(() => ({}));
-  if (!r.ok) throw new Error(r.status === 401 ? 'sign in as an admin' : body.reason || `HTTP ${r.status}`);
+  if (r.status === 401) {
+    if (!signedOut) signOut();
+    throw refusedLogin();
+  }
+  if (!r.ok) throw new Error(body.reason || `HTTP ${r.status}`);
   serverTime(body.now);
   return body;
 };
@@ -65,9 +99,9 @@ export const follow = (view, params, show, say, asks = false) => {
       const s = await read(view, params);
       if (!stopped) got(s);
     } catch (e) {
-      if (!stopped) say(e.message);
+      if (!stopped) say(e.message, e);
     }
-    if (!stopped && !document.hidden) timer = setTimeout(poll, every);
+    if (!stopped && !signedOut && !document.hidden) timer = setTimeout(poll, every);
   };
   const close = () => {
     if (stream) stream.close();
@@ -83,7 +117,7 @@ export const follow = (view, params, show, say, asks = false) => {
     s.addEventListener('trouble', e => say(JSON.parse(e.data)));
     s.addEventListener('error', () => {
       if (stream !== s) return;
-      if (++failures > 1) say('no answer'); // a stream ends after some minutes, and the browser opens another one
+      if (++failures > 1) say('this node does not answer'); // a stream ends after some minutes, and the browser opens another one
       if (failures < 3 && s.readyState !== EventSource.CLOSED) return;
       close();
       asks = true;
@@ -91,6 +125,7 @@ export const follow = (view, params, show, say, asks = false) => {
     });
   };
   const start = () => {
+    if (signedOut) return;
     if (asks || !window.EventSource) poll();
     else listen();
   };
@@ -99,10 +134,12 @@ export const follow = (view, params, show, say, asks = false) => {
     if (!document.hidden) start();
   };
   document.addEventListener('visibilitychange', shown);
+  leaving.add(close);
   start();
   return () => {
     stopped = true;
     close();
+    leaving.delete(close);
     document.removeEventListener('visibilitychange', shown);
   };
 };
@@ -126,9 +163,8 @@ const permitted = async send => {
 /** Sends a POST that does something. */
 const post = async (view, body, signal) => {
   const r = await permitted(header =>
-    fetch(address(view), {
+    ask(address(view), {
       method: 'POST',
-      credentials: 'same-origin',
       body: JSON.stringify(body),
       signal,
       headers: { 'Content-Type': 'application/json', ...header },
@@ -195,10 +231,8 @@ export const couch = async (method, at, params, body, type = 'application/json')
   const u = new URL(at, location.origin);
   for (const [k, v] of Object.entries(params || {})) if (v !== undefined && v !== '') u.searchParams.set(k, v);
   const send = header =>
-    fetch(u, {
+    ask(u, {
       method,
-      credentials: 'same-origin',
-      cache: 'no-store',
       body,
       signal: AbortSignal.timeout(60000),
       headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }), ...header },

@@ -7,6 +7,13 @@
  * @property {string} state
  * @property {string} text
  * @property {string} user
+ * @property {Array<Door>} others
+ */
+
+/**
+ * @typedef {Object} Door
+ * @property {string} name
+ * @property {string} http
  */
 
 /**

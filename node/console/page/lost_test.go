@@ -1,0 +1,90 @@
+package page_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console/page"
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/scripts/browser"
+)
+
+// flaky serves the console with answers, until status is not 0: then its API answers with that, or hangs up if it is 1.
+func flaky(t *testing.T, api map[string]any) (url string, status, asked *atomic.Int64) {
+	t.Helper()
+	status, asked = new(atomic.Int64), new(atomic.Int64)
+	mux := http.NewServeMux()
+	mux.Handle("/_dashboard/", page.Handler("/_dashboard/"))
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		switch s := int(status.Load()); {
+		case s == 1:
+			panic(http.ErrAbortHandler)
+		case s != 0:
+			http.Error(w, `{"error":"unauthorized","reason":"no"}`, s)
+		case r.URL.Query().Get("live") != "":
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+		default:
+			answer(w, api, strings.TrimPrefix(r.URL.Path, "/_dashboard/api/"))
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL, status, asked
+}
+
+// A page whose node has died does not go on saying that all is well. It says since when nothing is known, and where to
+// look.
+func TestPage_deadNode(t *testing.T) {
+	api := answers()
+	api["verdict"] = state.Verdict{Now: time.Now().UTC(), Node: "n1", State: "ok", Text: "all is well: 3 nodes",
+		Others: []state.Door{{Name: "n3", HTTP: "127.0.0.1:7003"}, {Name: "n4", HTTP: "0.0.0.0:7004"}}}
+	url, status, _ := flaky(t, api)
+	p := browser.Start(t).Open(url+"/_dashboard/#/nodes", browser.View{})
+	defer p.Close()
+	p.WaitText("all is well: 3 nodes")
+	status.Store(1)
+	p.WaitText("n1 does not answer; what is shown is from ")
+	p.WaitText("Open the console of another node: n3, n4.")
+	p.WaitText("not up to date: this node does not answer")
+	var got struct{ Text, Link, Title string }
+	p.Eval(`({ text: document.querySelector('header').innerText, title: document.title,
+		link: [...document.querySelectorAll('#verdict a')].map(a => a.href).join() })`, &got)
+	if strings.Contains(got.Text, "all is well") || strings.Contains(got.Text, "Failed to fetch") ||
+		!strings.HasPrefix(got.Title, "no answer") || got.Link != "http://127.0.0.1:7003/_dashboard/#/nodes" {
+		t.Errorf("the page shows %+v", got)
+	}
+	status.Store(503) // it answers, but cannot say
+	p.WaitText("n1 cannot say how the cluster is: no; what is shown is from ")
+	status.Store(0)
+	p.WaitText("all is well: 3 nodes")
+	p.WaitText("live ●")
+}
+
+// A page whose session has ended asks for nothing any more, and says so.
+func TestPage_sessionEnds(t *testing.T) {
+	url, status, asked := flaky(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/", browser.View{})
+	defer p.Close()
+	p.WaitText("2 nodes up; 2 things need attention")
+	status.Store(401)
+	p.WaitText("Your session has ended")
+	p.WaitText("signed out")
+	p.Eval(`new Promise(done => setTimeout(done, 1000))`, nil) // what was under way ends
+	before := asked.Load()
+	p.Eval(`location.hash = '#/nodes'; new Promise(done => setTimeout(done, 6000))`, nil) // plots are asked for every 5 s
+	if n := asked.Load() - before; n != 0 {
+		t.Errorf("a page without a session has sent %d requests", n)
+	}
+	if text := p.Text(); strings.Contains(text, "need attention") || strings.Contains(text, "live") {
+		t.Errorf("the page shows %q", text)
+	}
+	status.Store(0)
+	press := `[...document.querySelectorAll('button')].find(b => b.textContent === 'Sign in again')`
+	p.Eval(press+".click()", nil)
+	p.WaitText("2 nodes up; 2 things need attention")
+}
