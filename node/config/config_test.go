@@ -302,6 +302,9 @@ func TestLoad_Faults(t *testing.T) {
 				"node.yaml:2: http.metrics_token: contains a character that cannot be in a header",
 				"node.yaml:3: http.drain: 2h is not between 0s and 1h",
 			}},
+		{name: "traces to a port that is none",
+			yaml: "tracing:\n  endpoint: http://127.0.0.1:99999\n",
+			want: []string{`node.yaml:2: tracing.endpoint: "99999" is not a port`}},
 		{name: "traces to nowhere",
 			yaml: "tracing:\n  endpoint: collector:4318\n  sample: 0\n  headers: {\"a b\": x, c: \"\\n\"}\n",
 			want: []string{

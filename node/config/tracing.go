@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,8 +12,12 @@ func checkTracing(s *settings) {
 	t := s.cfg.Tracing
 	if t.Endpoint != "" {
 		u, err := url.Parse(t.Endpoint)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
 			s.at("tracing.endpoint", "is not a URL such as http://127.0.0.1:4318")
+		} else if port := u.Port(); port != "" {
+			if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+				s.at("tracing.endpoint", "%q is not a port", port)
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {

@@ -27,6 +27,7 @@ type parts struct {
 	walks     atomic.Int64 // of all actors
 	visits    atomic.Int64 // of actors, behind a place
 	gone      bool         // the actor at a place
+	drained   string       // the node that is
 	shards    []state.Shard
 	databases int
 	indexes   int          // of each node
@@ -53,6 +54,9 @@ func (p *parts) here(node string, nodes int) console.Here {
 			for i := range nodes {
 				name := fmt.Sprint("n", i+1)
 				list = append(list, state.Node{Name: name, State: "ok", Text: "it works", Self: name == node})
+				if p.drained == name {
+					list[i].State = "draining"
+				}
 			}
 			return list
 		},
@@ -487,6 +491,12 @@ func TestConsole_Overview(t *testing.T) {
 			t.Errorf("with a view that skips documents: %+v", o)
 		}
 		net.parts[0].report.Skips, net.parts[2].report.Skips = nil, nil
+		net.parts[0].drained = "n2"
+		if o = consoles[0].Overview(t.Context()); o.State != "working" || len(o.Attention) != 1 ||
+			!strings.HasPrefix(o.Attention[0].Text, "n2 is drained") {
+			t.Errorf("with a drained node: %+v", o)
+		}
+		net.parts[0].drained = ""
 		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large"}}

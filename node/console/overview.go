@@ -163,6 +163,10 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		case n.State == "silent" || n.State == "absent":
 			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Text, Node: n.Name,
 				Link: "nodes/" + url.PathEscape(n.Name), Since: n.LastAnswer})
+		case n.State == "draining":
+			list = append(list, state.Attention{Severity: state.Info, Node: n.Name,
+				Link: "nodes/" + url.PathEscape(n.Name),
+				Text: n.Name + " is drained: other nodes have its shards and jobs until it is restarted"})
 		case n.Store != "":
 			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Store, Node: n.Name,
 				Link: "nodes/" + url.PathEscape(n.Name)})
