@@ -342,6 +342,23 @@ func TestConsole_Absent(t *testing.T) {
 	well(t, p, "404", "400")
 }
 
+// The page of a node that is killed leads to the others.
+func TestConsole_KilledNode(t *testing.T) {
+	b := browser.Start(t)
+	c := startCluster(t, 2)
+	p := b.Open(c.nodes[1].http()+"/_dashboard/#/events", browser.View{})
+	p.WaitText("all is well: 2 nodes")
+	p.WaitText("live ●")
+	c.nodes[1].kill()
+	p.WaitText("node1 does not answer; what is shown is from ")
+	var got []string
+	p.Eval(`[...document.querySelectorAll('#verdict a')].map(a => a.href)`, &got)
+	if want := c.nodes[0].http() + "/_dashboard/#/events"; len(got) != 1 || got[0] != want {
+		t.Errorf("the page leads to %q, want %q", got, want)
+	}
+	p.Shot("console-dead-node")
+}
+
 // A session that ends while the page is open, as when its cookie expires.
 func TestConsole_SessionEnds(t *testing.T) {
 	b := browser.Start(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/divandb/divan/scripts/browser"
 )
 
-// flaky serves the console with answers, until status is not 0: then its API answers with that, or hangs up if it is 1.
+// flaky serves the console with answers, until status is not 0: then its API answers with that, hangs up if it is
+// 1, or never answers if it is 2.
 func flaky(t *testing.T, api map[string]any) (url string, status, asked *atomic.Int64) {
 	t.Helper()
 	status, asked = new(atomic.Int64), new(atomic.Int64)
@@ -22,6 +23,8 @@ func flaky(t *testing.T, api map[string]any) (url string, status, asked *atomic.
 	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		switch s := int(status.Load()); {
+		case s == 2:
+			<-r.Context().Done()
 		case s == 1:
 			panic(http.ErrAbortHandler)
 		case s != 0:
@@ -63,6 +66,10 @@ func TestPage_deadNode(t *testing.T) {
 	status.Store(0)
 	p.WaitText("all is well: 3 nodes")
 	p.WaitText("live ●")
+	status.Store(2) // it is stopped: its connections stay
+	p.WaitText("n1 does not answer; what is shown is from ")
+	status.Store(0)
+	p.WaitText("all is well: 3 nodes")
 }
 
 // A page whose session has ended asks for nothing any more, and says so.
