@@ -333,11 +333,15 @@ func (w *world) watchJobs() {
 			if h.by == nil {
 				continue
 			}
+			within := heldWithin
+			if j.Type == errandJobs { // all other nodes may have just begun another one
+				within += errandTakes
+			}
 			lost := h.by.lost()
-			if lost.IsZero() || time.Since(lost) < heldWithin || time.Since(h.since) < heldWithin {
+			if lost.IsZero() || time.Since(lost) < within || time.Since(h.since) < within {
 				continue
 			}
-			if w.healthy(heldWithin) > 0 && !w.wasFull(heldWithin) {
+			if w.healthy(within) > 0 && !w.wasFull(within) {
 				w.log.violated("jobs are held by the living", "%s is held by life %d of %s, which has been lost for %v", key,
 					h.by.number, h.by, time.Since(lost))
 			}

@@ -17,6 +17,8 @@ const (
 	errandJobs  = "errand"
 	errandLease = 1600 * time.Millisecond
 	errandIDs   = 3
+	// errandTakes is how long an errand takes at most: a worker renews its lease four times in its length.
+	errandTakes = 1500*time.Millisecond + errandLease/4
 	// errandsWithin is how long the last errand may take when the troubles are over: nodes may be busy with others, and
 	// a worker that has just died must be noticed.
 	errandsWithin = 10 * time.Second
