@@ -96,3 +96,38 @@ func TestImportCouchDB(t *testing.T) {
 		t.Errorf("%d of %d documents are copied", b, a)
 	}
 }
+
+// Documents that the node refuses make divan import-couchdb fail and name them, also when it is repeated.
+func TestImportCouchDB_refused(t *testing.T) {
+	old, node := start(t, t.TempDir()), start(t, t.TempDir())
+	from, to := old.client(), node.client()
+	from.ok("PUT", "/db", "")
+	from.fill("db", 0, 1200)
+	from.ok("PUT", "/db/bad", `{"n":-1}`)
+	from.ok("PUT", "/fine", "")
+	from.ok("PUT", "/fine/a", "{}")
+	to.ok("PUT", "/db", "")
+	to.ok("PUT", "/db/_design/strict",
+		`{"validate_doc_update":"function (doc) { if (doc.n < 0) { throw({forbidden: 'less than none'}) } }"}`)
+	move := func() *process { return launch(t, t.TempDir(), "import-couchdb", "-url", node.http(), old.http()) }
+	for _, which := range []string{"the first", "the second"} {
+		p := move()
+		if code := p.wait(time.Minute); code != 1 {
+			t.Errorf("%s run exits with %d", which, code)
+		}
+		said := p.stderr.String()
+		for _, says := range []string{`db: document "bad" did not arrive, revisions 1-`, "db: 1200 documents (",
+			"db: 1 document did not arrive"} {
+			if !strings.Contains(said, says) {
+				t.Errorf("%s run does not say %q:\n%s", which, says, said)
+			}
+		}
+	}
+	if n := to.count("fine"); n != 1 {
+		t.Errorf("the other database has %d documents", n)
+	}
+	to.ok("DELETE", "/db/_design/strict?rev="+to.object("GET", "/db/_design/strict", "")["_rev"].(string), "")
+	rev := from.object("GET", "/db/bad", "")["_rev"].(string)
+	from.ok("PUT", "/db/bad", fmt.Sprintf(`{"n":1,"_rev":%q}`, rev))
+	move().finish(0)
+}

@@ -140,6 +140,55 @@ func TestReplicate_sameAsDocument(t *testing.T) {
 	}
 }
 
+// Who cancels the replication that a document asked for before it was edited does not end the one that it asks for now.
+func TestReplicate_cancelOfBefore(t *testing.T) {
+	node := start(t, t.TempDir())
+	c := node.client()
+	c.ok("PUT", "/from", "")
+	c.ok("PUT", "/from/a", "{}")
+	c.ok("PUT", "/_replicator", "")
+	for round := range 10 {
+		id := fmt.Sprintf("/_replicator/r%d", round)
+		describe := func(target string) string {
+			return fmt.Sprintf(`{"source":"from","target":"%s-%d","create_target":true,"continuous":true`, target, round)
+		}
+		rev := c.object("PUT", id, describe("one")+"}")["rev"].(string)
+		var jobs struct {
+			Jobs []struct {
+				ID    string
+				DocID string `json:"doc_id"`
+			}
+		}
+		before := ""
+		eventually(t, "the first replication runs", 10*time.Second, func() bool {
+			c.into("/_scheduler/jobs?limit=1000", &jobs)
+			for _, j := range jobs.Jobs {
+				if "/_replicator/"+j.DocID == id {
+					before = j.ID
+				}
+			}
+			return before != "" && c.status("GET", fmt.Sprintf("/one-%d/a", round), "") == 200
+		})
+		c.ok("PUT", id, fmt.Sprintf(`%s,"_rev":%q}`, describe("two"), rev))
+		// 404 if it has ended by itself already.
+		r := c.do("POST", "/_replicate", fmt.Sprintf(`{"replication_id":%q,"cancel":true}`, before))
+		if r.status != 200 && r.status != 404 {
+			t.Fatalf("cancel: %d %s", r.status, r.body)
+		}
+		eventually(t, "the document's other replication runs", 10*time.Second, func() bool {
+			return c.status("GET", fmt.Sprintf("/two-%d/a", round), "") == 200
+		})
+	}
+	// One that was not edited ends.
+	r := c.do("POST", "/_replicate", `{"source":"from","target":"two-0","create_target":true,"continuous":true,"cancel":true}`)
+	if r.status != 200 {
+		t.Fatalf("cancel: %d %s", r.status, r.body)
+	}
+	if n := c.jobs(); n != 9 {
+		t.Errorf("%d jobs after one of 10 was cancelled", n)
+	}
+}
+
 // A node of a cluster is killed while it replicates: another goes on from the checkpoint, and nothing is lost.
 func TestReplicate_NodeDies(t *testing.T) {
 	if testing.Short() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -27,11 +28,12 @@ type CouchDBImport struct {
 // CouchDBImported says what was moved.
 type CouchDBImported struct {
 	Databases, Failed int
-	Documents         int64
-	Refused           int64 // documents that the node refused
+	Documents         int64 // that the node has
+	Missing           int64 // documents with revisions that the node does not have, most likely since it refuses them
 }
 
-// Run moves all databases. It goes on after a database that fails, and returns the errors of all at the end.
+// Run moves all databases. It goes on after a database that fails or lacks documents, and returns the errors of all at
+// the end.
 func (m *CouchDBImport) Run(ctx context.Context) (done CouchDBImported, err error) {
 	var names []string
 	if err := m.From.call(ctx, http.MethodGet, "/_all_dbs", nil, &names); err != nil {
@@ -51,17 +53,20 @@ func (m *CouchDBImport) Run(ctx context.Context) (done CouchDBImported, err erro
 		}
 		group.Go(func() {
 			defer func() { <-turns }()
-			documents, refused, err := m.database(ctx, name)
+			documents, missing, err := m.database(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
 			done.Databases++
 			done.Documents += documents
-			done.Refused += refused
+			done.Missing += missing
 			if err != nil {
 				done.Failed++
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 				m.Out.Say("%s: failed: %v", name, err)
 				return
+			}
+			if missing > 0 {
+				errs = append(errs, fmt.Errorf("%s: %s did not arrive", name, Count(missing, "document")))
 			}
 			m.Out.Say("%s: %s (%d of %s)", name, Count(documents, "document"), done.Databases,
 				Count(len(names), "database"))
@@ -83,7 +88,7 @@ func (m *CouchDBImport) wants(name string) bool {
 }
 
 // database moves one database. Its security object comes first, so that nobody reads it who may not.
-func (m *CouchDBImport) database(ctx context.Context, name string) (documents, refused int64, err error) {
+func (m *CouchDBImport) database(ctx context.Context, name string) (documents, missing int64, err error) {
 	path := "/" + escape(name)
 	var info struct {
 		Documents int64 `json:"doc_count"`
@@ -116,12 +121,17 @@ func (m *CouchDBImport) database(ctx context.Context, name string) (documents, r
 			return 0, 0, fmt.Errorf("copy %s: %w", part[1:], err)
 		}
 	}
-	refused, err = m.replicate(ctx, name, info.Documents)
-	return info.Documents, refused, err
+	refusals, err := m.replicate(ctx, name, info.Documents)
+	if err != nil || !refusals {
+		return info.Documents, 0, err
+	}
+	lost, err := m.compare(ctx, name)
+	return max(0, info.Documents-lost.shown), lost.all, err
 }
 
-// replicate lets the node pull a database, and reports how far it is.
-func (m *CouchDBImport) replicate(ctx context.Context, name string, documents int64) (refused int64, err error) {
+// replicate lets the node pull a database, and reports how far it is. refusals reports whether the node has refused
+// documents, now or in an earlier run that this one has continued.
+func (m *CouchDBImport) replicate(ctx context.Context, name string, documents int64) (refusals bool, err error) {
 	source := map[string]any{"url": m.From.plain() + "/" + escape(name)}
 	if user := m.From.base.User; user != nil {
 		password, _ := user.Password()
@@ -129,7 +139,7 @@ func (m *CouchDBImport) replicate(ctx context.Context, name string, documents in
 	}
 	body, err := json.Marshal(map[string]any{"source": source, "target": name})
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	watched, stop := context.WithCancel(ctx)
 	defer stop()
@@ -140,13 +150,77 @@ func (m *CouchDBImport) replicate(ctx context.Context, name string, documents in
 		}
 	}
 	if err := m.To.call(ctx, http.MethodPost, "/_replicate", body, &answer); err != nil {
-		return 0, err
+		return false, err
 	}
-	if len(answer.History) > 0 && answer.History[0].Failures > 0 {
-		refused = answer.History[0].Failures
-		m.Out.Say("%s: the node refused %s; its log says why", name, Count(refused, "document"))
+	for _, session := range answer.History {
+		if session.Failures > 0 {
+			return true, nil
+		}
 	}
-	return refused, nil
+	return false, nil
+}
+
+// lost counts documents that did not arrive: all, and those that are not deleted.
+type lost struct{ all, shown int64 }
+
+const (
+	compareAtOnce = 500 // documents
+	namedMissing  = 20  // documents of a database that are named
+)
+
+// compare looks for revisions of the source that the node does not have, and names the documents.
+func (m *CouchDBImport) compare(ctx context.Context, name string) (l lost, err error) {
+	path := "/" + escape(name)
+	since := "0"
+	for {
+		var page struct {
+			Results []struct {
+				ID      string
+				Deleted bool
+				Changes []struct{ Rev string }
+			}
+			Last json.RawMessage `json:"last_seq"`
+		}
+		if err := m.From.call(ctx, http.MethodGet, fmt.Sprintf("%s/_changes?style=all_docs&limit=%d&since=%s", path,
+			compareAtOnce, url.QueryEscape(since)), nil, &page); err != nil {
+			return l, err
+		}
+		if len(page.Results) == 0 {
+			return l, nil
+		}
+		ask := map[string][]string{}
+		for _, row := range page.Results {
+			for _, leaf := range row.Changes {
+				ask[row.ID] = append(ask[row.ID], leaf.Rev)
+			}
+		}
+		body, err := json.Marshal(ask)
+		if err != nil {
+			return l, err
+		}
+		var missing map[string]struct{ Missing []string }
+		if err := m.To.call(ctx, http.MethodPost, path+"/_revs_diff", body, &missing); err != nil {
+			return l, err
+		}
+		for _, row := range page.Results {
+			revs := missing[row.ID].Missing
+			if len(revs) == 0 {
+				continue
+			}
+			l.all++
+			if !row.Deleted {
+				l.shown++
+			}
+			if l.all <= namedMissing {
+				m.Out.Say("%s: document %q did not arrive, revisions %s", name, row.ID, strings.Join(revs, ", "))
+			}
+		}
+		var text string
+		if json.Unmarshal(page.Last, &text) != nil {
+			text = string(page.Last)
+		}
+		since = text
+	}
 }
 
 // watch reports how far the replication of a database is, until ctx ends.

@@ -46,21 +46,52 @@ func errNoReplication() error { return &Fault{404, "not_found", "missing"} }
 
 // cancel ends a replication, whatever began it. Users end only their own.
 func (m *Manager) cancel(ctx context.Context, id string, user layer.UserCtx) (*Answer, error) {
-	job, err := m.jobOf(ctx, id)
+	for {
+		job, err := m.jobOf(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if job == nil {
+			return nil, errNoReplication()
+		}
+		if err := m.mayTouch(job, user); err != nil {
+			return nil, err
+		}
+		replaced, err := m.isReplaced(ctx, job, id)
+		if err != nil {
+			return nil, err
+		}
+		removed := false
+		if !replaced {
+			if removed, err = m.o.Store.RemoveJobWith(ctx, layer.ReplicationJobs, job.ID, job.Data); err != nil {
+				return nil, err
+			}
+		}
+		if replaced || removed {
+			m.o.Log.Info("a replication was cancelled", "replication", id, "user", user.Name)
+			return &Answer{Status: 200, LocalID: id}, nil
+		}
+	}
+}
+
+// isReplaced reports whether the document of a job asks for another replication than id by now, which the job does
+// next. It ends the one that it does by itself then.
+func (m *Manager) isReplaced(ctx context.Context, job *layer.Job, id string) (bool, error) {
+	what := dataOf(job)
+	if what.Document == "" {
+		return false, nil
+	}
+	_, doc, err := m.document(ctx, what.Database, what.Document)
+	if err != nil || doc == nil || isTerminal(doc.Body) || doc.Rev.String() == parseRecord(job.Progress).DocRev {
+		return false, err
+	}
+	d := m.o.Settings().Defaults
+	s, err := d.Parse(doc.Body)
 	if err != nil {
-		return nil, err
+		return true, nil // the job says so in the document
 	}
-	if job == nil {
-		return nil, errNoReplication()
-	}
-	if err := m.mayTouch(job, user); err != nil {
-		return nil, err
-	}
-	if err := m.o.Store.RemoveJob(ctx, layer.ReplicationJobs, job.ID); err != nil {
-		return nil, err
-	}
-	m.o.Log.Info("a replication was cancelled", "replication", id, "user", user.Name)
-	return &Answer{Status: 200, LocalID: id}, nil
+	now, err := m.ends.idOf(ctx, s, runsAs(doc.Body))
+	return err != nil || now.String() != id, nil
 }
 
 // jobOf returns the job of a replication, or nil.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -142,13 +143,17 @@ func Enqueue(s *db.Store, tx kv.Transaction, typ, id string, data []byte, delay 
 	case j == nil:
 		j = &Job{Type: typ, ID: id, Created: s.Wall().UTC()}
 	case j.State == JobRunning:
-		if j.Again {
+		if j.Again && bytes.Equal(j.Data, data) {
 			return nil
 		}
 		j.Again, j.Data = true, data
 		WriteJob(s, tx, j)
 		return nil
 	case j.State == JobPending && j.At != 0 && j.At <= db.AfterVersion(s.Clock.At(version), delay):
+		if !bytes.Equal(j.Data, data) {
+			j.Data = data
+			WriteJob(s, tx, j)
+		}
 		return nil
 	case j.State == JobPending:
 		tx.Clear(JobQueueKey(s, j))
@@ -338,16 +343,30 @@ func updateHeld(ctx context.Context, s *db.Store, j *Job,
 
 // RemoveJob removes a job in any state from the queue. A worker that runs it finds out with its next Renew.
 func (s Store) RemoveJob(ctx context.Context, typ, id string) error {
-	_, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (struct{}, error) {
+	_, err := s.removeJob(ctx, typ, id, func(*Job) bool { return true })
+	return err
+}
+
+// RemoveJobWith is RemoveJob for a job that still has the given data. It reports whether there is none with other data,
+// which a job has that was enqueued again since.
+func (s Store) RemoveJobWith(ctx context.Context, typ, id string, data []byte) (bool, error) {
+	return s.removeJob(ctx, typ, id, func(j *Job) bool { return bytes.Equal(j.Data, data) })
+}
+
+func (s Store) removeJob(ctx context.Context, typ, id string, may func(*Job) bool) (bool, error) {
+	ok, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (bool, error) {
 		j, err := ReadJob(s.Store, tx, typ, id)
 		if j == nil || err != nil {
-			return struct{}{}, err
+			return true, err
+		}
+		if !may(j) {
+			return false, nil
 		}
 		tx.MakesRoom()
 		clearJob(s.Store, tx, j)
-		return struct{}{}, nil
+		return true, nil
 	})
-	return err
+	return ok, err
 }
 
 // WatchJob arms a watch that becomes ready when the record of a job changes from what the transaction sees now.

@@ -14,9 +14,11 @@ const ReplicationJobs = "replication"
 type ReplicationJob struct {
 	// Database and Document are the document that describes the replication. Both are empty if Request does, the body
 	// of POST /_replicate.
-	Database string          `json:"database,omitempty"`
-	Document string          `json:"document,omitempty"`
-	Request  json.RawMessage `json:"request,omitempty"`
+	Database string `json:"database,omitempty"`
+	Document string `json:"document,omitempty"`
+	// Rev is the document's revision when the job was enqueued last, if a write did that.
+	Rev     string          `json:"rev,omitempty"`
+	Request json.RawMessage `json:"request,omitempty"`
 	// User and Roles are those of whoever sent Request.
 	User  string   `json:"user,omitempty"`
 	Roles []string `json:"roles,omitempty"`

@@ -26,6 +26,6 @@ func (m *move) replicate() error {
 			return nil
 		}
 	}
-	data := jobs.ReplicationJob{Database: name, Document: m.id}.Encode()
+	data := jobs.ReplicationJob{Database: name, Document: m.id, Rev: m.winner.Rev.String()}.Encode()
 	return jobs.Enqueue(m.t.Db.Store, m.t, jobs.ReplicationJobs, jobs.ReplicationJobID(name, m.id), data, 0)
 }
