@@ -188,10 +188,22 @@ type pair struct {
 	value gjson.Result
 }
 
+// membersOf returns the members of an object. Of those with the same name the last one counts, as in documents.
 func membersOf(object gjson.Result) (list []pair) {
+	last := map[string]int{}
 	object.ForEach(func(key, value gjson.Result) bool {
+		last[key.Str] = len(list)
 		list = append(list, pair{key.Str, value})
 		return true
 	})
-	return list
+	if len(last) == len(list) {
+		return list
+	}
+	kept := list[:0]
+	for i, m := range list {
+		if last[m.name] == i {
+			kept = append(kept, m)
+		}
+	}
+	return kept
 }

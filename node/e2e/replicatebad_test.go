@@ -90,6 +90,26 @@ func TestReplicate_flaky(t *testing.T) {
 	eventually(t, "later ones too", 120*time.Second, func() bool { return to.count("db") == 2520 })
 }
 
+// Endpoints that are none are refused as CouchDB refuses them; an object may have the name of a database as its URL.
+func TestReplicate_endpoints(t *testing.T) {
+	c := start(t, t.TempDir()).client()
+	c.ok("PUT", "/from", "")
+	c.ok("PUT", "/from/a", "{}")
+	for _, source := range []string{`{}`, `{"url":5}`, `{"url":"http://"}`, `"http://"`, `{"url":"http://a:b:c/"}`} {
+		for _, ends := range []string{`{"source":%s,"target":"from"}`, `{"source":"from","target":%s}`} {
+			r := c.do("POST", "/_replicate", fmt.Sprintf(ends, source))
+			const want = `{"error":"invalid_replication","reason":"endpoint has an invalid url"}`
+			if r.status != 400 || strings.TrimSpace(string(r.body)) != want {
+				t.Errorf(ends+": %d %s", source, r.status, r.body)
+			}
+		}
+	}
+	c.ok("POST", "/_replicate", `{"source":{"url":"from"},"target":{"url":"to"},"create_target":true}`)
+	if n := c.count("to"); n != 1 {
+		t.Errorf("%d documents are copied", n)
+	}
+}
+
 // Servers that never answer as they should: each failure is visible in /_scheduler/docs and in the log, without
 // passwords, also while a request is still repeated. A database that is replicated to itself is complete at once.
 func TestReplicate_hopeless(t *testing.T) {

@@ -77,6 +77,14 @@ func TestHTTP_Users(t *testing.T) {
 	if r.status != 200 || !strings.HasPrefix(cookie, "AuthSession=") {
 		t.Fatalf("login: %d %s", r.status, r.body)
 	}
+	r = nobody.do("POST", "/_session", "", "Cookie", cookie, "X-HTTP-Method-Override", "GET")
+	if r.status != 200 || !strings.Contains(string(r.body), `"name":"jan"`) {
+		t.Errorf("a posted GET: %d %s", r.status, r.body)
+	}
+	r = nobody.do("POST", "/_session", "", "Cookie", cookie, "X-HTTP-Method-Override", "DELETE")
+	if out := r.header.Get("Set-Cookie"); r.status != 200 || !strings.HasPrefix(out, "AuthSession=;") {
+		t.Errorf("a posted DELETE: %d %s, %s", r.status, out, r.body)
+	}
 	p.stop(syscall.SIGTERM)
 	again := launch(t, t.TempDir(),
 		append([]string{"-data", p.ready["data"], "-admin", "root:sesame"}, freePorts...)...)

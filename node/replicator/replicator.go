@@ -88,10 +88,8 @@ func (r *Replicator) Request(ctx context.Context, body []byte, user layer.UserCt
 	var f *replicate.Fault
 	var wrong *spec.Error
 	switch {
-	case errors.As(err, &wrong) && wrong.Bad:
-		f = &replicate.Fault{Status: http.StatusBadRequest, Name: "bad_request", Reason: wrong.Reason}
 	case errors.As(err, &wrong):
-		f = &replicate.Fault{Status: http.StatusInternalServerError, Name: "error", Reason: wrong.Reason}
+		f = &replicate.Fault{Status: wrong.Status, Name: wrong.Name, Reason: wrong.Reason}
 	case errors.As(err, &f):
 	case err != nil:
 		return 0, nil, err

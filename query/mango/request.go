@@ -1,6 +1,8 @@
 package mango
 
 import (
+	"errors"
+	"math"
 	"strconv"
 	"strings"
 
@@ -85,6 +87,8 @@ func (o *options) integer(name string, least, absent int) int {
 	switch {
 	case err == nil && n >= least:
 		return n
+	case errors.Is(err, strconv.ErrRange) && n > 0:
+		return math.MaxInt32 // as good as any number that is larger
 	case least > 0:
 		o.fail("invalid_pos_integer", v.Raw+" is not an integer greater than zero")
 	default:

@@ -376,12 +376,11 @@ func decodeData(quoted []byte) ([]byte, error) {
 	return data[:n], err
 }
 
-// ValidateAttachmentName rejects the attachment names that CouchDB rejects.
+// ValidateAttachmentName rejects the attachment names that CouchDB rejects. It accepts the empty name in documents, and
+// applications have it.
 func ValidateAttachmentName(name string) error {
 	switch {
-	case name == "":
-		return fault.Errf(fault.Invalid, "bad_request", "Attachment name can't be empty")
-	case name[0] == '_':
+	case strings.HasPrefix(name, "_"):
 		return fault.Errf(fault.Invalid, "bad_request", "Attachment name '%s' starts with prohibited character '_'",
 			name)
 	case !utf8.ValidString(name):

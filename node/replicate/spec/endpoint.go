@@ -63,10 +63,14 @@ func (d *Defaults) endpoint(v gjson.Result, proxy string) (Endpoint, error) {
 		e := Endpoint{URL: v.Str}
 		return e, d.finish(&e, proxy)
 	case v.IsObject():
-		e := Endpoint{URL: v.Get("url").Str}
-		if v.Get("url").Type != gjson.String {
-			return e, wrong("endpoint has an invalid url")
+		address := v.Get("url")
+		if address.Type != gjson.String {
+			return Endpoint{}, badURL("endpoint")
 		}
+		if !v.Get("headers").Exists() && !v.Get("auth").Exists() && !strings.Contains(address.Str, "://") {
+			return local(address.Str)
+		}
+		e := Endpoint{URL: address.Str}
 		if err := e.readHeaders(v.Get("headers")); err != nil {
 			return e, err
 		}
@@ -85,10 +89,10 @@ func (d *Defaults) endpoint(v gjson.Result, proxy string) (Endpoint, error) {
 // local returns the endpoint of a database of this server.
 func local(name string) (Endpoint, error) {
 	if strings.Contains(name, "://") {
-		return Endpoint{}, wrong("endpoint has an invalid url")
+		return Endpoint{}, badURL("endpoint")
 	}
 	if err := layer.ValidateName(name); err != nil {
-		return Endpoint{}, wrong("endpoint has an invalid url or database name")
+		return Endpoint{}, badURL("endpoint")
 	}
 	return Endpoint{Local: name}, nil
 }
@@ -115,7 +119,7 @@ func (e *Endpoint) readHeaders(v gjson.Result) error {
 func (d *Defaults) finish(e *Endpoint, proxy string) error {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || !slices.Contains(d.Protocols, u.Scheme) {
-		return wrong("endpoint has an invalid url")
+		return badURL("endpoint")
 	}
 	if u.User != nil {
 		password, has := u.User.Password()
@@ -135,7 +139,7 @@ func (d *Defaults) finish(e *Endpoint, proxy string) error {
 	}
 	p, err := url.Parse(proxy)
 	if err != nil || p.Host == "" || !slices.Contains(d.ProxyProtocols, p.Scheme) {
-		return wrong("proxy has an invalid url")
+		return badURL("proxy")
 	}
 	e.Proxy = proxy
 	return nil

@@ -79,15 +79,18 @@ func Standard() Defaults {
 	}
 }
 
-// Error is what is wrong with a replication. Bad reports that CouchDB answers POST /_replicate with 400 for it;
-// otherwise it answers 500 with the error "error".
+// Error is what is wrong with a replication. Status and Name are what CouchDB answers to POST /_replicate.
 type Error struct {
-	Reason string
-	Bad    bool
+	Status       int
+	Name, Reason string
 }
 
 func (e *Error) Error() string { return e.Reason }
 
-func bad(reason string) error { return &Error{reason, true} }
+func bad(reason string) error { return &Error{400, "bad_request", reason} }
 
-func wrong(reason string) error { return &Error{reason, false} }
+func wrong(reason string) error { return &Error{500, "error", reason} }
+
+func badURL(what string) error {
+	return &Error{400, "invalid_replication", what + " has an invalid url"}
+}

@@ -51,6 +51,7 @@ func (h *Bulk) BulkGet(q *call.Request) error {
 	if err != nil {
 		return err
 	}
+	d.ofLeaves()
 	body, err := q.Body.Object()
 	if err != nil {
 		return err

@@ -136,6 +136,7 @@ func (h *Handlers) openRevs(q *call.Request, id string, d *docQuery) error {
 		revs = nil
 	}
 	d.get.Large = true
+	d.ofLeaves()
 	next, stop := iter.Pull2(q.DB.EachOpenRev(q.Ctx(), id, revs, d.get))
 	defer stop()
 	read := func() (one layer.OpenRev, more bool, err error) {

@@ -269,8 +269,10 @@ func (h *Handlers) CopyDocument(q *call.Request) error {
 func destination(q *call.Request) (id string, rev layer.Rev, err error) {
 	header := q.R.Header.Get("Destination")
 	switch {
-	case header == "":
+	case len(q.R.Header.Values("Destination")) == 0:
 		return "", rev, fault.BadRequest("Destination header is mandatory for COPY.")
+	case header == "":
+		return "", rev, &layer.Error{Kind: layer.Invalid, Name: "illegal_docid", Reason: "Document id must not be empty"}
 	case strings.HasPrefix(header, "http://"), strings.HasPrefix(header, "https://"):
 		return "", rev, fault.BadRequest("Destination URL must be relative.")
 	}

@@ -85,6 +85,12 @@ func (d *docQuery) take(name, value string) (err error) {
 	return err
 }
 
+// ofLeaves drops what CouchDB does not tell with several leaves of a document: open_revs and _bulk_get are for
+// replicators.
+func (d *docQuery) ofLeaves() {
+	d.get.RevsInfo, d.get.Conflicts, d.get.DeletedConflicts, d.get.LocalSeq = false, false, false, false
+}
+
 // parseRev parses a revision from a parameter or header.
 func parseRev(s string) (layer.Rev, error) {
 	rev, err := revtree.ParseRev(s)

@@ -56,7 +56,14 @@ func (h *Handlers) Up(q *call.Request) error {
 }
 
 // Session hands /_session to node/auth.
-func (h *Handlers) Session(q *call.Request) error { return h.Sessions.ServeSession(q.W, q.R, q.User) }
+func (h *Handlers) Session(q *call.Request) error {
+	r := q.R
+	if q.Method != r.Method && r.Method == http.MethodPost { // X-HTTP-Method-Override
+		r = r.WithContext(r.Context())
+		r.Method = q.Method
+	}
+	return h.Sessions.ServeSession(q.W, r, q.User)
+}
 
 // utilsPolicy is CouchDB's policy for what the pages of Fauxton may load.
 const utilsPolicy = "child-src 'self' data: blob:; default-src 'self'; img-src 'self' data:; font-src 'self'; " +
