@@ -41,6 +41,9 @@ func classify(ctx context.Context, code kv.Code) *kv.Error {
 		Retry:   predicate(C.FDB_ERROR_PREDICATE_RETRYABLE, code),
 		Maybe:   predicate(C.FDB_ERROR_PREDICATE_MAYBE_COMMITTED, code),
 	}
+	if cause := causeOf(ctx); code == kv.CodeCancelled && cause != nil {
+		return cause
+	}
 	switch {
 	case code == kv.CodeCancelled && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		out.Code, out.Message = kv.CodeTimedOut, "the deadline passed"
@@ -58,11 +61,24 @@ func predicate(p C.int, code kv.Code) bool {
 
 // contextError returns the error of a transaction whose context has ended, or nil.
 func contextError(ctx context.Context) *kv.Error {
-	switch err := ctx.Err(); {
+	switch err, cause := ctx.Err(), causeOf(ctx); {
 	case err == nil:
 		return nil
+	case cause != nil:
+		return cause
 	case errors.Is(err, context.DeadlineExceeded):
 		return kv.NewError(kv.CodeTimedOut, "the deadline passed", nil)
 	}
 	return kv.NewError(kv.CodeCancelled, "the transaction was cancelled", nil)
+}
+
+// causeOf returns a copy of the kv.Error that is the cause of a context's end, or nil: package outage ends transactions
+// so.
+func causeOf(ctx context.Context) *kv.Error {
+	var cause *kv.Error
+	if !errors.As(context.Cause(ctx), &cause) {
+		return nil
+	}
+	e := *cause
+	return &e
 }

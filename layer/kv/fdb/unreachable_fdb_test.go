@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,16 @@ func TestUnreachable(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if err := timely(t, "read that is cancelled", read(ctx)); !errors.Is(err, context.Canceled) {
 		t.Errorf("read that is cancelled: %v", err)
+	}
+	ended, end := context.WithCancelCause(t.Context())
+	away := kv.NewError(kv.CodeUnreachable, "away", nil)
+	time.AfterFunc(50*time.Millisecond, func() { end(away) })
+	if err := timely(t, "read that is ended", read(ended)); !kv.IsCode(err, kv.CodeUnreachable) ||
+		!strings.Contains(err.Error(), "away") {
+		t.Errorf("read that is ended for a reason: %v", err)
+	}
+	if err := timely(t, "a later one", read(ended)); !kv.IsCode(err, kv.CodeUnreachable) {
+		t.Errorf("read after the end: %v", err)
 	}
 	tx := e.Begin(t.Context())
 	w := tx.Watch([]byte("a"))

@@ -2,9 +2,9 @@
 // for a store that is away, such as FoundationDB's client, would let every request wait for its whole timeout.
 //
 // A guard reads one key every second. Once no read has been answered for as long as the store may be silent, new
-// transactions fail with CodeUnreachable, without asking the store. From then on the guard always has a read under way,
-// so that it notices within a second that the store answers again. Transactions that began before the store was found
-// to be away are left alone: their commits may still happen.
+// transactions fail with CodeUnreachable, without asking the store, and so do those that wait for a read. Only commits
+// that are under way are left alone: they may still happen. From then on the guard always has a read under way, so that
+// it notices within a second that the store answers again.
 package outage
 
 import (
@@ -39,19 +39,35 @@ type Engine struct {
 	below kv.Engine
 	o     Options
 
-	lost atomic.Pointer[kv.Error] // what transactions fail with while the store does not answer
+	state atomic.Pointer[state]
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// Guard starts to guard below. Closing the Engine closes below.
+// state is what is known of the store. It is replaced when that changes.
+type state struct {
+	lost *kv.Error // what transactions fail with; nil while the store answers
+	// ctx ends, with lost as its cause, when the store is found to be away.
+	ctx context.Context
+	end context.CancelCauseFunc
+}
+
+func newState(lost *kv.Error) *state {
+	s := &state{lost: lost}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	return s
+}
+
+// Guard starts to guard below, whose transactions must fail with the cause of their context's end if that is a
+// *kv.Error. Closing the Engine closes below.
 func Guard(below kv.Engine, o Options) *Engine {
 	if o.Silence == 0 {
 		o.Silence = defaultSilence
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{below: below, o: o, stop: cancel}
+	e.state.Store(newState(nil))
 	e.running.Go(func() { e.watch(ctx) })
 	return e
 }
@@ -60,18 +76,21 @@ func Guard(below kv.Engine, o Options) *Engine {
 func (e *Engine) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		within, pause := e.o.Silence, every
-		if e.lost.Load() != nil {
+		lost := e.state.Load().lost != nil
+		if lost {
 			within, pause = min(patience, e.o.Silence), again
 		}
 		began, before := time.Now(), e.commits()
 		switch answered := e.read(ctx, within); {
+		case answered && lost:
+			e.state.Store(newState(nil))
 		case answered:
-			e.lost.Store(nil)
 		case ctx.Err() != nil:
 			return
-		case e.lost.Load() == nil && e.commits() == before: // a slow store is not away
-			e.lost.Store(kv.NewError(kv.CodeUnreachable, "the store does not answer since "+
+		case !lost && e.commits() == before: // a slow store is not away
+			away := newState(kv.NewError(kv.CodeUnreachable, "the store does not answer since "+
 				began.UTC().Format(time.RFC3339), nil))
+			e.state.Swap(away).end(away.lost)
 			continue
 		}
 		select {
@@ -96,10 +115,35 @@ func (e *Engine) commits() int64 { return e.Tally().Counted().Commits }
 
 // Begin implements kv.Engine.
 func (e *Engine) Begin(ctx context.Context) kv.Transaction {
-	if lost := e.lost.Load(); lost != nil {
-		return refused{lost}
+	s := e.state.Load()
+	if s.lost != nil {
+		return refused{s.lost}
 	}
-	return e.below.Begin(ctx)
+	t := &transaction{}
+	ctx, t.cancel = context.WithCancelCause(ctx)
+	t.detach = context.AfterFunc(s.ctx, func() { t.cancel(context.Cause(s.ctx)) })
+	t.Transaction = e.below.Begin(ctx)
+	return t
+}
+
+// transaction is a transaction that fails when the store is found to be away, unless its commit has begun.
+type transaction struct {
+	kv.Transaction
+	detach func() bool
+	cancel context.CancelCauseFunc
+}
+
+// Commit implements kv.Transaction.
+func (t *transaction) Commit() error {
+	t.detach()
+	return t.Transaction.Commit()
+}
+
+// Cancel implements kv.Transaction.
+func (t *transaction) Cancel() {
+	t.detach()
+	t.Transaction.Cancel()
+	t.cancel(nil)
 }
 
 // Below returns the engine that is guarded, for what it can do beyond an Engine.

@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/layer/kv/outage"
 )
 
-// While the store does not answer, a transaction that began before that was known waits, and all later ones fail at
-// once. Within a second after the store answers again, they succeed.
+// While the store does not answer, a transaction that reads waits until that is known, and all later ones fail at once.
+// Within a second after the store answers again, they succeed.
 func TestGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &switched{}
@@ -42,7 +42,8 @@ func TestGuard(t *testing.T) {
 				works()
 				continue
 			}
-			if took, err := ask(); took != patience || !kv.IsCode(err, kv.CodeUnreachable) {
+			if took, err := ask(); took < 5*time.Second || took > 6*time.Second ||
+				!kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) || kv.MaybeCommitted(err) {
 				t.Errorf("the first request: %v after %v", err, took)
 			}
 			for range 5 {
@@ -64,6 +65,28 @@ func TestGuard(t *testing.T) {
 				t.Errorf("noticed after %v that the store is back", took)
 			}
 			works()
+		}
+	})
+}
+
+// A commit that is under way when the store is found to be away is left alone, since it may still happen.
+func TestGuard_commits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &switched{}
+		e := outage.Guard(store, outage.Options{Key: []byte("k"), Silence: 5 * time.Second})
+		defer e.Close()
+		tx := e.Begin(t.Context())
+		defer tx.Cancel()
+		idle := e.Begin(t.Context())
+		defer idle.Cancel()
+		store.set(true)
+		time.AfterFunc(8*time.Second, func() { store.set(false) })
+		begun := time.Now()
+		if err := tx.Commit(); err != nil || time.Since(begun) != 8*time.Second {
+			t.Errorf("the commit: %v after %v", err, time.Since(begun))
+		}
+		if _, err := idle.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeUnreachable) {
+			t.Errorf("a read of a transaction that began before: %v", err)
 		}
 	})
 }
@@ -131,15 +154,22 @@ type transaction struct {
 	ctx   context.Context
 }
 
-func (t *transaction) Get([]byte) kv.Future[[]byte]     { return read{t} }
-func (t *transaction) Cancel()                          {}
-func (t *transaction) Wrote() bool                      { return false }
-func (t *transaction) Commit() error                    { return nil }
+func (t *transaction) Get([]byte) kv.Future[[]byte] { return read{t} }
+func (t *transaction) Cancel()                      {}
+func (t *transaction) Wrote() bool                  { return false }
+func (t *transaction) Commit() error {
+	_, err := read{t}.Wait()
+	return err
+}
 func (t *transaction) CommittedVersion() (int64, error) { return -1, nil }
 
 type read struct{ t *transaction }
 
 func (r read) Wait() ([]byte, error) {
+	var cause *kv.Error
+	if errors.As(context.Cause(r.t.ctx), &cause) {
+		return nil, cause
+	}
 	silent := r.t.store.silent.Load()
 	if silent == nil {
 		return nil, nil
@@ -148,6 +178,9 @@ func (r read) Wait() ([]byte, error) {
 	case <-*silent:
 		return nil, nil
 	case <-r.t.ctx.Done():
+		if errors.As(context.Cause(r.t.ctx), &cause) {
+			return nil, cause
+		}
 		if errors.Is(r.t.ctx.Err(), context.DeadlineExceeded) {
 			return nil, kv.NewError(kv.CodeTimedOut, "late", nil)
 		}

@@ -272,7 +272,8 @@ func destination(q *call.Request) (id string, rev layer.Rev, err error) {
 	case len(q.R.Header.Values("Destination")) == 0:
 		return "", rev, fault.BadRequest("Destination header is mandatory for COPY.")
 	case header == "":
-		return "", rev, &layer.Error{Kind: layer.Invalid, Name: "illegal_docid", Reason: "Document id must not be empty"}
+		return "", rev, &layer.Error{Kind: layer.Invalid, Name: "illegal_docid",
+			Reason: "Document id must not be empty"}
 	case strings.HasPrefix(header, "http://"), strings.HasPrefix(header, "https://"):
 		return "", rev, fault.BadRequest("Destination URL must be relative.")
 	}
