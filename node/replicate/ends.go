@@ -158,6 +158,21 @@ func (t *TLS) certificate() (tls.Certificate, error) {
 	return c, nil
 }
 
+// askedBy returns the id of the replication that a document asks for, or "" if something is wrong with it, which its
+// job tells.
+func (m *opener) askedBy(ctx context.Context, doc *layer.Document) string {
+	d := m.o.Settings().Defaults
+	s, err := d.Parse(doc.Body)
+	if err != nil {
+		return ""
+	}
+	id, err := m.idOf(ctx, s, runsAs(doc.Body))
+	if err != nil {
+		return ""
+	}
+	return id.String()
+}
+
 // idOf computes the id of a replication. It reads a filter function from the source.
 func (m *opener) idOf(ctx context.Context, s *spec.Spec, user layer.UserCtx) (spec.ID, error) {
 	code := ""

@@ -85,22 +85,7 @@ func (m *Manager) isReplaced(ctx context.Context, job *layer.Job, id string) (bo
 	if err != nil || doc == nil || isTerminal(doc.Body) || doc.Rev.String() == parseRecord(job.Progress).DocRev {
 		return false, err
 	}
-	return m.asksFor(ctx, doc) != id, nil
-}
-
-// asksFor returns the id of the replication that a document asks for, or "" if something is wrong with it, which its
-// job tells.
-func (m *Manager) asksFor(ctx context.Context, doc *layer.Document) string {
-	d := m.o.Settings().Defaults
-	s, err := d.Parse(doc.Body)
-	if err != nil {
-		return ""
-	}
-	id, err := m.ends.idOf(ctx, s, runsAs(doc.Body))
-	if err != nil {
-		return ""
-	}
-	return id.String()
+	return m.ends.askedBy(ctx, doc) != id, nil
 }
 
 // jobOf returns the job of a replication, or nil.
