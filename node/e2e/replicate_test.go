@@ -189,7 +189,8 @@ func TestReplicate_cancelOfBefore(t *testing.T) {
 	}
 }
 
-// A node of a cluster is killed while it replicates: another goes on from the checkpoint, and nothing is lost.
+// A node of a cluster is killed while it replicates: another goes on from the checkpoint, and nothing is lost. When the
+// node is back, it gets its share of the replications.
 func TestReplicate_NodeDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -199,7 +200,8 @@ func TestReplicate_NodeDies(t *testing.T) {
 	from.ok("PUT", "/db", "")
 	from.fill("db", 0, 1000)
 	c := newCluster(t, 2)
-	c.more = map[int]string{0: "replicator: {checkpoint_interval: 1s}\n", 1: "replicator: {checkpoint_interval: 1s}\n"}
+	const more = "replicator: {checkpoint_interval: 1s, interval: 2s}\n"
+	c.more = map[int]string{0: more, 1: more}
 	for i := range 2 {
 		c.start(i)
 	}
@@ -226,12 +228,22 @@ func TestReplicate_NodeDies(t *testing.T) {
 	c.nodes[1].kill()
 	from.fill("db", 1500, 2000)
 	eventually(t, "the other node replicates all", 30*time.Second, func() bool { return on("node0") == jobs })
-	eventually(t, "all documents arrive", 60*time.Second, func() bool {
-		for i := range jobs {
-			if one.count(fmt.Sprint("t", i)) != 2000 {
-				return false
+	arrive := func(documents int) {
+		t.Helper()
+		eventually(t, "all documents arrive", 60*time.Second, func() bool {
+			for i := range jobs {
+				if one.count(fmt.Sprint("t", i)) != documents {
+					return false
+				}
 			}
-		}
-		return true
+			return true
+		})
+	}
+	arrive(2000)
+	c.start(1)
+	eventually(t, "the node that is back gets its share again", 30*time.Second, func() bool {
+		return on("node0")+on("node1") == jobs && on("node1") > 0
 	})
+	from.fill("db", 2000, 2500)
+	arrive(2500)
 }

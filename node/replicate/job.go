@@ -34,6 +34,7 @@ type run struct {
 	began      time.Time
 	yield      chan struct{} // closed to stop the run, for others
 	yields     bool          // yield is closed; guarded by Manager.mu
+	kept       bool          // the run is not left to the owner of its job again; guarded by Manager.mu
 	copying    bool          // the run can be stopped; guarded by Manager.mu
 }
 

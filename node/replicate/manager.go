@@ -65,6 +65,7 @@ type Manager struct {
 	mu      sync.Mutex
 	running map[string]*run // by job
 	changed func()          // set by Attach
+	share   share
 	counts  Counts
 }
 
@@ -80,7 +81,8 @@ func New(o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{o: o, running: map[string]*run{}, changed: func() {}}
+	m := &Manager{o: o, running: map[string]*run{}, changed: func() {},
+		share: share{owns: func(string) bool { return true }, left: map[string]time.Time{}}}
 	m.ends = &opener{&m.o}
 	return m
 }
@@ -89,10 +91,10 @@ func New(o Options) *Manager {
 func (m *Manager) Limit() int { return m.o.Settings().MaxJobs }
 
 // Attach implements actors.ReplicationWorker.
-func (m *Manager) Attach(changed func()) {
+func (m *Manager) Attach(changed func(), owns func(job string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.changed = changed
+	m.changed, m.share.owns = changed, owns
 }
 
 // SettingsChanged lets the node run more jobs if it may, or fewer.
@@ -117,8 +119,9 @@ func (m *Manager) count(add func(*Counts)) {
 	add(&m.counts)
 }
 
-// Run looks from time to time whether jobs wait for a turn, until ctx ends. At its start and whenever found receives,
-// it looks for documents that have no job: of databases that were imported, or written by an earlier version of Divan.
+// Run looks from time to time whether jobs wait for a turn or belong on another node, until ctx ends. At its start and
+// whenever found receives, it looks for documents that have no job: of databases that were imported, or written by an
+// earlier version of Divan.
 func (m *Manager) Run(ctx context.Context, found <-chan struct{}) {
 	m.discover(ctx)
 	for {
@@ -136,11 +139,12 @@ func (m *Manager) Run(ctx context.Context, found <-chan struct{}) {
 	}
 }
 
-// rotate stops continuous replications if others wait for their turn, those that have run longest first. They go to the
-// end of the queue.
+// rotate leaves continuous replications to the nodes on which they belong. And it stops some if others wait for their
+// turn, those that have run longest first. They go to the end of the queue.
 func (m *Manager) rotate(ctx context.Context) {
 	s := m.o.Settings()
 	m.mu.Lock()
+	m.share.leave(m.running, s.MaxChurn)
 	excess := max(0, len(m.running)-s.MaxJobs)
 	full := len(m.running) >= s.MaxJobs
 	m.mu.Unlock()
@@ -177,10 +181,15 @@ func (m *Manager) stopSome(n int, continuous bool) (stopped int) {
 		if longest == nil {
 			return stopped
 		}
-		longest.yields = true
-		close(longest.yield)
+		longest.end()
 	}
 	return stopped
+}
+
+// end lets the run end, for others. Called with Manager.mu locked.
+func (r *run) end() {
+	r.yields = true
+	close(r.yield)
 }
 
 // discover enqueues the jobs of documents that have none.

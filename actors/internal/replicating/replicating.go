@@ -14,8 +14,9 @@ import (
 type Worker interface {
 	// Limit returns how many jobs the node may run at once. It does not block.
 	Limit() int
-	// Attach is called once, with a function to call after Limit has changed, which does not block.
-	Attach(changed func())
+	// Attach is called once, with functions that do not block: one to call after Limit has changed, and one that
+	// reports whether a job belongs on this node rather than on another one, which may change with the members.
+	Attach(changed func(), owns func(job string) bool)
 	// Replicate works on a claimed job, and then ends its run: with Finish, Postpone or GiveBack. ctx ends when another
 	// worker has the job, or the node ends. When stop is closed, the job is to be given back soon.
 	Replicate(ctx context.Context, stop <-chan struct{}, job *layer.Job)
@@ -31,7 +32,7 @@ type Replicating struct {
 // New returns a Replicating for a queue.
 func New(q *jobs.Queue, w Worker) *Replicating {
 	r := &Replicating{queue: q, worker: w}
-	w.Attach(r.lookAgain)
+	w.Attach(r.lookAgain, func(job string) bool { return q.Owns(layer.ReplicationJobs, job) })
 	return r
 }
 
