@@ -110,6 +110,28 @@ func TestReplicate_endpoints(t *testing.T) {
 	}
 }
 
+// A source that is not there leaves no empty target behind.
+func TestReplicate_noSource(t *testing.T) {
+	c := start(t, t.TempDir()).client()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer broken.Close()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for source, says := range map[string]string{"none": "could not open", broken.URL + "/db": "status 500",
+		closed.URL + "/db": "refused"} {
+		r := c.do("POST", "/_replicate", fmt.Sprintf(
+			`{"source":%q,"target":"to","create_target":true,"retries_per_request":1}`, source))
+		if r.status != 500 || !strings.Contains(string(r.body), says) {
+			t.Errorf("%s: %d %s", source, r.status, r.body)
+		}
+		if status := c.status("GET", "/to", ""); status != 404 {
+			t.Errorf("%s: the target is there: %d", source, status)
+		}
+	}
+}
+
 // Servers that never answer as they should: each failure is visible in /_scheduler/docs and in the log, without
 // passwords, also while a request is still repeated. A database that is replicated to itself is complete at once.
 func TestReplicate_hopeless(t *testing.T) {

@@ -103,17 +103,17 @@ func (r *Run) Do(ctx context.Context, stop <-chan struct{}) (result []byte, err 
 	return r.checks.result(), nil
 }
 
-// start opens both ends and finds where to begin.
+// start opens both ends and finds where to begin. The source comes first: without it no target is created.
 func (r *Run) start(ctx context.Context) error {
 	o := &r.o
+	source, err := o.Source.Info(ctx)
+	if err != nil {
+		return err
+	}
 	if o.Spec.CreateTarget {
 		if err := o.Target.Create(ctx, o.Spec.CreateTargetParams); err != nil {
 			return err
 		}
-	}
-	source, err := o.Source.Info(ctx)
-	if err != nil {
-		return err
 	}
 	target, err := o.Target.Info(ctx)
 	if err != nil {
