@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/sqlreads"
 	"github.com/divandb/divan/query"
 )
 
@@ -18,9 +19,14 @@ type passwords struct {
 	auth  *auth.Authenticator
 }
 
-// set implements ALTER USER ... PASSWORD. It changes an admin in the settings of all nodes, as PUT
-// /_node/_local/_config/admins does, or any other user in the user's document.
+// set implements ALTER USER ... PASSWORD.
 func (p passwords) set(ctx context.Context, who query.Principal, user, secret string) error {
+	return sqlreads.Error(p.change(ctx, who, user, secret)) // such as that of a password that breaks a rule
+}
+
+// change changes an admin in the settings of all nodes, as PUT /_node/_local/_config/admins does, or any other user in
+// the user's document.
+func (p passwords) change(ctx context.Context, who query.Principal, user, secret string) error {
 	by := layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}
 	if who.Authenticated {
 		var err error
@@ -60,7 +66,10 @@ func (p passwords) setUser(ctx context.Context, by layer.UserCtx, admin bool, us
 	if err != nil {
 		return fmt.Errorf("read the user: %w", err)
 	}
-	body, err := auth.WithSecret(doc.Body, secret)
+	body, err := auth.WithSecret(p.auth, doc.Body, secret)
+	if errors.Is(err, auth.ErrUncheckable) {
+		return query.ErrUncheckable
+	}
 	if err != nil {
 		return errors.Join(query.ErrBadSecret, err)
 	}

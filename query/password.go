@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -18,6 +19,9 @@ var (
 	ErrNotYours = errors.New("not your password")
 	// ErrBadSecret means that the secret is neither a password nor a verifier.
 	ErrBadSecret = errors.New("neither a password nor a SCRAM-SHA-256 verifier")
+	// ErrUncheckable means that the secret is a verifier, of which nobody can tell whether its password keeps the rules
+	// that there are for passwords.
+	ErrUncheckable = errors.New("a verifier cannot be checked by the rules for passwords")
 	// ErrChangedMeanwhile means that the user was changed concurrently.
 	ErrChangedMeanwhile = errors.New("the user was changed concurrently")
 )
@@ -46,9 +50,13 @@ func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) err
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied")
 	case errors.Is(err, ErrBadSecret):
 		return sqlstate.New(sqlstate.InvalidParameterValue, "the password looks like a SCRAM verifier but is not valid")
+	case errors.Is(err, ErrUncheckable):
+		return sqlstate.New(sqlstate.InvalidParameterValue,
+			"a SCRAM-SHA-256 verifier is refused while there are rules for passwords").
+			WithHint("Send the password as it is, over TLS: ALTER USER name PASSWORD 'text'.")
 	case errors.Is(err, ErrChangedMeanwhile):
 		return sqlstate.New(sqlstate.SerializationFailure, `the user "%s" was changed concurrently`, user).
 			WithHint("Try again.")
 	}
-	return err
+	return exec.StoreError(err)
 }

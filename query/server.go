@@ -39,8 +39,8 @@ type Options struct {
 	// Credentials are the users who may log in by SCRAM-SHA-256. nil accepts everyone.
 	Credentials pgwire.Credentials
 	// SetPassword sets a user's password, given as a text or as a SCRAM-SHA-256 verifier in PostgreSQL's notation. It
-	// checks that who may do that. If it changes nothing it returns ErrNoUser, ErrNotYours, ErrBadSecret or
-	// ErrChangedMeanwhile. nil refuses ALTER USER.
+	// checks that who may do that. If it changes nothing it returns ErrNoUser, ErrNotYours, ErrBadSecret,
+	// ErrUncheckable, ErrChangedMeanwhile or an *exec.ReadError. nil refuses ALTER USER.
 	SetPassword func(ctx context.Context, who Principal, user, secret string) error
 	// TLS, if not nil, is offered; RequireTLS requires it.
 	TLS        *tls.Config

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -37,12 +38,19 @@ func IsVerifier(secret string) (yes bool, err error) {
 	return err == nil, err
 }
 
+// ErrUncheckable is returned for a verifier while there are rules for passwords.
+var ErrUncheckable = errors.New("a verifier cannot be checked by the rules for passwords")
+
 // WithSecret returns a user document with another password: either a verifier, which is stored unchanged, or plain
-// text, which HashUserDocument hashes afterwards. The text of other members is kept.
-func WithSecret(doc []byte, secret string) ([]byte, error) {
+// text, which HashUserDocument hashes afterwards. The text of other members is kept. The errors are ErrHash,
+// ErrUncheckable, or that of a document that is no object.
+func WithSecret(a *Authenticator, doc []byte, secret string) ([]byte, error) {
 	verifier, err := IsVerifier(secret)
 	if err != nil {
 		return nil, err
+	}
+	if verifier && len(a.rules.Load().Passwords) > 0 {
+		return nil, ErrUncheckable
 	}
 	first := map[string]string{"password": secret}
 	if verifier {

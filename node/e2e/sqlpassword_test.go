@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // psql's \password changes a user's own password, for SQL and HTTP. An admin can change anyone's, and other users only
@@ -93,4 +95,38 @@ func TestSQL_ChangePassword(t *testing.T) {
 	opens("eve", "relax", false)
 	opens("root", "sesame2", true)
 	opens("root", "sesame", false)
+}
+
+// Rules for passwords hold for ALTER USER as over HTTP. A verifier, which cannot be checked, is refused while there are
+// any, but not for admins, to whom they do not apply.
+func TestSQL_PasswordRules(t *testing.T) {
+	const verifier = "SCRAM-SHA-256$4096:c2FsdHNhbHRzYWx0c2FsdA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:" +
+		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	const rule = "/_node/_local/_config/chttpd_auth/password_regexp"
+	p, admin := sqlUsers(t)
+	admin.ok("PUT", rule, `"[{\".{10,}\", \"At least 10 characters.\"}]"`)
+	eve, root := connect(t, p, "db", "eve:relax"), connect(t, p, "db", "root:sesame")
+	const short = "Password does not conform to requirements. At least 10 characters."
+	for _, c := range []struct {
+		conn                     *pgx.Conn
+		user, secret, code, text string
+	}{
+		{eve, "eve", "short", "22023", short},
+		{root, "eve", "short", "22023", short},
+		{eve, "eve", verifier, "22023", "a SCRAM-SHA-256 verifier is refused while there are rules for passwords"},
+		{root, "jan", verifier, "22023", "a SCRAM-SHA-256 verifier is refused while there are rules for passwords"},
+		{root, "root", "brief", "", ""},
+		{eve, "eve", "long enough", "", ""},
+	} {
+		_, err := c.conn.Exec(t.Context(), "ALTER USER "+c.user+" PASSWORD '"+c.secret+"'")
+		var pe *pgconn.PgError
+		if errors.As(err, &pe); sqlCode(err) != c.code || pe != nil && pe.Message != c.text ||
+			c.secret == verifier && !strings.Contains(pe.Hint, "over TLS") {
+			t.Errorf("%s gets %s: %+v, want %s %q", c.user, c.secret, err, c.code, c.text)
+		}
+	}
+	p.as("root:brief").ok("PUT", rule, `""`)
+	if _, err := root.Exec(t.Context(), "ALTER USER jan PASSWORD '"+verifier+"'"); err != nil {
+		t.Errorf("without rules: %v", err)
+	}
 }

@@ -43,7 +43,7 @@ func (d *database) newBodies(ctx context.Context, read exec.DocsRead) (*bodies, 
 	if err == nil && ok {
 		err = context.Cause(ctx)
 	}
-	return nil, readError(err)
+	return nil, Error(err)
 }
 
 // Batch implements exec.Batcher.
@@ -77,9 +77,9 @@ func (b *bodies) more(ctx context.Context) (err error) {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case err != nil && ctx.Err() != nil:
-		return readError(ctx.Err())
+		return Error(ctx.Err())
 	}
-	return readError(err)
+	return Error(err)
 }
 
 // Next implements exec.Rows.

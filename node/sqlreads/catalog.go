@@ -83,7 +83,7 @@ func (c *Catalog) Databases(ctx context.Context) ([]string, error) {
 	names := []string{}
 	for name, err := range c.source.Store.Names(ctx, layer.NamesOptions{Limit: -1}) {
 		if err != nil {
-			return nil, readError(err)
+			return nil, Error(err)
 		}
 		_, err := c.open(ctx, name)
 		var re *exec.ReadError
@@ -117,14 +117,14 @@ func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error
 			Err: err}
 	}
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	if c.IsAdmin() {
 		return db, nil
 	}
 	object, err := db.Security(ctx)
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	if sec := layer.ParseSecurity(object); !sec.IsMember(c.user) || auth.ForServerAdmins(name) ||
 		auth.ListedForServerAdmins(name) {

@@ -13,7 +13,7 @@ import (
 func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Rows, error) {
 	since, err := sequence(read.Since)
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	o := layer.ChangesOptions{
 		Since: since, Shard: layer.ShardID(read.Shard), Descending: read.Descending, Limit: atMost(read.Limit, 0),

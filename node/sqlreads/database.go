@@ -34,7 +34,7 @@ type database struct {
 func (d *database) Designs(ctx context.Context) ([]exec.Design, error) {
 	parsed, err := d.db.Designs(ctx)
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	var designs []exec.Design
 	for _, p := range parsed {
@@ -50,7 +50,7 @@ func (d *database) Designs(ctx context.Context) ([]exec.Design, error) {
 func (d *database) Design(ctx context.Context, name string) (exec.Design, error) {
 	p, err := d.db.Design(ctx, designPrefix+name)
 	if err != nil {
-		return exec.Design{}, readError(err)
+		return exec.Design{}, Error(err)
 	}
 	return design(p), nil
 }
@@ -73,7 +73,7 @@ func design(p *layer.Design) exec.Design {
 func (d *database) Count(ctx context.Context, noDesigns bool) (int64, error) {
 	info, err := d.db.Info(ctx)
 	if err != nil || !noDesigns {
-		return info.DocCount, readError(err)
+		return info.DocCount, Error(err)
 	}
 	designs, err := d.AllDocs(ctx, exec.DocsRead{Low: designPrefix, High: afterDesigns})
 	if err != nil {
@@ -101,7 +101,7 @@ func (d *database) Document(ctx context.Context, id string, withDoc bool, row *e
 	case is(err, layer.NotFound), is(err, layer.Invalid): // no document can have this id
 		return false, nil
 	case err != nil:
-		return false, readError(err)
+		return false, Error(err)
 	}
 	*row = exec.Row{ID: doc.ID, Rev: doc.Rev.String()}
 	if withDoc {

@@ -22,9 +22,9 @@ var kinds = map[layer.Kind]exec.Kind{
 	layer.FunctionFailed: exec.Invalid,
 }
 
-// readError turns an error of the layer into the error that query reports. Unclassified errors are returned unchanged
+// Error turns an error of the layer into the error that query reports. Unclassified errors are returned unchanged
 // and become internal errors.
-func readError(err error) error {
+func Error(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -16,11 +16,11 @@ const smallLag = 1000
 func (d *database) IndexState(ctx context.Context, name, view string, want exec.IndexCounts) (exec.IndexState, error) {
 	design, err := d.db.Design(ctx, designPrefix+name)
 	if err != nil {
-		return exec.IndexState{}, readError(err)
+		return exec.IndexState{}, Error(err)
 	}
 	at, err := d.db.Index(design).StateForView(ctx, view, layer.ViewCounts(want))
 	if err != nil || len(at.Views) == 0 {
-		return exec.IndexState{}, readError(err)
+		return exec.IndexState{}, Error(err)
 	}
 	v := at.Views[0]
 	out := exec.IndexState{Usable: at.Current(), Skipped: v.Errors, Rows: v.Rows,
@@ -28,7 +28,7 @@ func (d *database) IndexState(ctx context.Context, name, view string, want exec.
 	if want.Rows {
 		info, err := d.db.Info(ctx)
 		if err != nil {
-			return exec.IndexState{}, readError(err)
+			return exec.IndexState{}, Error(err)
 		}
 		out.Docs = info.DocCount
 	}
@@ -38,7 +38,7 @@ func (d *database) IndexState(ctx context.Context, name, view string, want exec.
 	if !at.Seq.IsZero() && at.Creation.IsZero() {
 		lag, err := behind(ctx, d.db, layer.ChangesOptions{Since: at.Seq})
 		if err != nil {
-			return out, readError(err)
+			return out, Error(err)
 		}
 		out.Usable = lag <= smallLag
 	}

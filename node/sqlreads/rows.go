@@ -49,7 +49,7 @@ func newStream[R any](
 		if err == nil {
 			err = context.Cause(ctx)
 		}
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	s := &stream[R]{cancel: cancel, fill: fill, skip: skip, left: limit, most: most}
 	if limit == 0 {
@@ -128,13 +128,13 @@ func (s *stream[R]) Batch(ctx context.Context) ([]exec.Row, error) {
 	batch, err, ok := s.next()
 	switch {
 	case !ok && ctx.Err() != nil:
-		return nil, readError(ctx.Err())
+		return nil, Error(ctx.Err())
 	case !ok:
 		return nil, io.EOF
 	case errors.Is(err, exec.ErrIdle):
 		return nil, exec.ErrIdle // the feed goes on after this
 	case err != nil:
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	return batch, nil
 }

@@ -36,12 +36,12 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 				continue
 			}
 			if _, err := d.index(ctx, v.Design, v.Update); err != nil && (!v.Optional || ctx.Err() != nil) {
-				return nil, readError(err)
+				return nil, Error(err)
 			}
 		}
 		store, release, err := d.source.Store.Pin(ctx, layer.PinOptions{Moves: !exact})
 		if err != nil {
-			return nil, readError(err)
+			return nil, Error(err)
 		}
 		s := snapshot{&database{source: d.source, catalog: d.catalog, name: d.name,
 			pin: &pin{live: d.db, exact: exact}}, release}
@@ -52,7 +52,7 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 		switch {
 		case err != nil:
 			release()
-			return nil, readError(err)
+			return nil, Error(err)
 		case behind == "" || !exact && attempt == snapshotAttempts:
 			return s, nil
 		}

@@ -121,7 +121,7 @@ func visited[T any](each func(visit func(T) bool) error, row func(T) []any) iter
 			return more
 		})
 		if err != nil && more {
-			yield(nil, readError(err))
+			yield(nil, Error(err))
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (s *Source) jobs(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for j, err := range s.Store.Jobs(ctx) {
 			if err != nil {
-				yield(nil, readError(err))
+				yield(nil, Error(err))
 				return
 			}
 			var lease any
@@ -222,7 +222,7 @@ func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, er
 				continue
 			}
 			if err != nil {
-				yield(nil, readError(err))
+				yield(nil, Error(err))
 				return
 			}
 			row := []any{name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.FileSize,
@@ -245,7 +245,7 @@ func within(ctx context.Context, scope Scope,
 		}
 		db, err := scope.Catalog.open(ctx, scope.Database)
 		if err == nil {
-			err = readError(rows(db, yield))
+			err = Error(rows(db, yield))
 		}
 		if err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)

@@ -31,7 +31,7 @@ func (s snapshot) Begin() (exec.Transaction, error) {
 	}
 	x, err := s.pin.live.Begin(s.db, &s.catalog.user)
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	return &transaction{database: s.database, x: x}, nil
 }
@@ -380,7 +380,7 @@ func (t *transaction) conflict(ctx context.Context, edits []layer.Edit, err erro
 // Commit implements exec.Transaction.
 func (t *transaction) Commit(ctx context.Context) error { return writeError(t.x.Commit(ctx)) }
 
-// writeError is readError for writes.
+// writeError is Error for writes.
 func writeError(err error) error {
 	kind := exec.Refused
 	switch layer.KindOf(err) {
@@ -398,7 +398,7 @@ func writeError(err error) error {
 		case is(err, layer.TooLarge):
 			return tooLarge(err)
 		default:
-			return readError(err)
+			return Error(err)
 		}
 	}
 	re := &exec.ReadError{Kind: kind, Err: err, Message: err.Error()}
@@ -409,9 +409,9 @@ func writeError(err error) error {
 	return re
 }
 
-// tooLarge is readError for a document or transaction that is too large. CouchDB's reason is only the document's id.
+// tooLarge is Error for a document or transaction that is too large. CouchDB's reason is only the document's id.
 func tooLarge(err error) error {
-	out := readError(err)
+	out := Error(err)
 	var e *layer.Error
 	var re *exec.ReadError
 	if errors.As(err, &e) && errors.As(out, &re) && e.Name == "document_too_large" {

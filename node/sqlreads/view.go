@@ -21,7 +21,7 @@ var (
 func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, error) {
 	ix, err := d.index(ctx, read.Design, read.Update)
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	if whole(ix, read.Partition) {
 		return newPartitions(d, read.Skip, read.Limit,
@@ -70,7 +70,7 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 	}
 	ix, err := d.index(ctx, read.Design, read.Update)
 	if err != nil {
-		return nil, readError(err)
+		return nil, Error(err)
 	}
 	if whole(ix, read.Partition) {
 		return newPartitions(d, read.Skip, read.Limit,
@@ -101,7 +101,7 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 	var m memory
 	return newStream(ctx, batchRows, read.Skip, read.Limit, open, func(r layer.ReduceRow, row *exec.Row) (bool, error) {
 		if r.Err != nil {
-			return false, readError(r.Err)
+			return false, Error(r.Err)
 		}
 		if read.Count {
 			var err error
