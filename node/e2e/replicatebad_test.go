@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -128,6 +129,35 @@ func TestReplicate_noSource(t *testing.T) {
 		}
 		if status := c.status("GET", "/to", ""); status != 404 {
 			t.Errorf("%s: the target is there: %d", source, status)
+		}
+	}
+}
+
+// Both ends are behind servers that send every request elsewhere: documents and attachments arrive.
+func TestReplicate_redirected(t *testing.T) {
+	a, b := start(t, t.TempDir()), start(t, t.TempDir())
+	from, to := a.client(), b.client()
+	from.ok("PUT", "/db", "")
+	from.fill("db", 0, 100)
+	text := strings.Repeat("0123456789", 100_000)
+	from.ok("PUT", "/db/with", fmt.Sprintf(`{"_attachments":{"big":{"data":%q}}}`,
+		base64.StdEncoding.EncodeToString([]byte(text))))
+	for _, status := range []int{301, 302, 307, 308} {
+		elsewhere := func(real string) string {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, real+r.URL.RequestURI(), status)
+			}))
+			t.Cleanup(s.Close)
+			return s.URL
+		}
+		db := fmt.Sprint("db", status)
+		h := to.object("POST", "/_replicate", fmt.Sprintf(`{"source":%q,"target":%q,"create_target":true}`,
+			elsewhere(a.http())+"/db", elsewhere(b.http())+"/"+db))["history"].([]any)[0].(map[string]any)
+		if n := to.count(db); n != 101 || fmt.Sprint(h["docs_written"]) != "101" {
+			t.Errorf("%d: %d documents, %v", status, n, h)
+		}
+		if got := to.do("GET", "/"+db+"/with/big", ""); string(got.body) != text {
+			t.Errorf("%d: the attachment differs", status)
 		}
 	}
 }

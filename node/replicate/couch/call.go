@@ -27,7 +27,7 @@ type call struct {
 	once   bool          // do not repeat it
 }
 
-// answer is the answer to a request, with a status below 400.
+// answer is the answer to a request, with a status below 300.
 type answer struct {
 	status int
 	header http.Header
@@ -122,6 +122,13 @@ func (d *Database) send(ctx context.Context, c *call, cookie string, read func(*
 		}
 		return &Error{Method: c.method, URL: shown, Err: err}
 	}
+	if c.stream != nil && d.moved.seen.Load() {
+		if err := settle(ctx, d.http, r); err != nil {
+			r.Body.Close()
+			return failed(err)
+		}
+		alive.beat()
+	}
 	resp, err := d.http.Do(r)
 	if err != nil {
 		return failed(err)
@@ -131,7 +138,11 @@ func (d *Database) send(ctx context.Context, c *call, cookie string, read func(*
 	if d.login != nil {
 		d.login.saw(cookie, resp)
 	}
-	if resp.StatusCode >= 400 {
+	if c.stream != nil && resp.StatusCode/100 == 3 && resp.Header.Get("Location") != "" {
+		d.moved.seen.Store(true)
+		return failed(errMoved)
+	}
+	if resp.StatusCode >= 300 {
 		return faultOf(c, shown, resp)
 	}
 	body := &watched{r: resp.Body, alive: alive}
@@ -179,7 +190,7 @@ func (d *Database) request(ctx context.Context, c *call, cookie string, alive *w
 		r.Header.Set("Content-Type", c.media)
 	} else if c.body != nil {
 		r.ContentLength = int64(len(c.body))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+		r.GetBody = func() (io.ReadCloser, error) { return &sent{r: bytes.NewReader(c.body), alive: alive}, nil }
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Accept", "application/json")

@@ -38,6 +38,7 @@ type Database struct {
 	shown string
 	http  *http.Client
 	login *login // nil: none
+	moved redirector
 }
 
 // Open returns the database of an endpoint that is not local. It does no I/O.
@@ -46,7 +47,8 @@ func Open(e *spec.Endpoint, o Options) (*Database, error) {
 	if err != nil {
 		return nil, errors.New("couch: the endpoint has an invalid url") // the text may have a password
 	}
-	d := &Database{e: e, o: o, base: base, shown: e.Shown(), http: &http.Client{Transport: o.Transport}}
+	d := &Database{e: e, o: o, base: base, shown: e.Shown(), moved: redirector{headers: e.Headers}}
+	d.http = &http.Client{Transport: sameMethod{o.Transport}, CheckRedirect: d.moved.check}
 	if e.HasAuth && o.Sessions {
 		d.login = newLogin(d)
 	}

@@ -26,6 +26,7 @@ type login struct {
 
 const (
 	sessionCookie = "AuthSession"
+	sessionPath   = "/_session"
 	// leastSession is how old a cookie must be before a refusal is taken for its expiry. A younger one is refused for
 	// another reason.
 	leastSession = 5 * time.Second
@@ -52,7 +53,7 @@ func (l *login) cookie(ctx context.Context) (string, error) {
 func (l *login) get(ctx context.Context) error {
 	d := l.d
 	u := *d.base
-	u.Path, u.RawPath, u.RawQuery = "/_session", "", ""
+	u.Path, u.RawPath, u.RawQuery = sessionPath, "", ""
 	shown := u.String()
 	ctx, cancel := context.WithTimeoutCause(ctx, d.o.Timeout, errSilent)
 	defer cancel()
@@ -106,7 +107,8 @@ func (l *login) take(resp *http.Response) bool {
 
 // saw keeps a newer cookie of an answer to a request with the current one.
 func (l *login) saw(sent string, resp *http.Response) {
-	if sent == "" || resp.StatusCode >= 400 || len(resp.Header["Set-Cookie"]) == 0 {
+	if sent == "" || resp.StatusCode >= 400 || len(resp.Header["Set-Cookie"]) == 0 ||
+		foreign(l.d.base, resp.Request.URL) {
 		return
 	}
 	l.mu.Lock()
