@@ -25,9 +25,11 @@ type gate struct {
 
 func anyone(*call.Request) error { return nil }
 
+const notServerAdmin = "You are not a server admin."
+
 func serverAdmin(q *call.Request) error {
 	if !q.User.IsAdmin() {
-		return fault.Unauthorized("You are not a server admin.")
+		return fault.Unauthorized(notServerAdmin)
 	}
 	return nil
 }
@@ -60,7 +62,8 @@ func (g *gate) databaseMember(q *call.Request) error {
 	if err := g.open(q); err != nil || q.User.IsAdmin() {
 		return err
 	}
-	if systemFeed(q) && !g.listsPublic(q) {
+	system := auth.ListedForServerAdmins(q.Path[0])
+	if system && (q.Part(1) == "_all_docs" || q.Part(1) == "_changes") && !g.listsPublic(q) {
 		return serverAdmin(q)
 	}
 	sec, err := q.DatabaseSecurity()
@@ -70,17 +73,17 @@ func (g *gate) databaseMember(q *call.Request) error {
 	if !sec.IsMember(*q.UserCtx()) {
 		return q.Refuse("You are not authorized to access this db.", "You are not allowed to access this db.")
 	}
+	if system && lists(q) {
+		return notAdmin(q, notServerAdmin)
+	}
 	return nil
 }
 
-// systemFeed reports whether the request lists users or replications, which is only for server admins: unlike single
-// documents, those of a list or a view are not screened for passwords.
-func systemFeed(q *call.Request) bool {
-	if !auth.ListedForServerAdmins(q.Part(0)) {
-		return false
-	}
+// lists reports whether the request lists documents otherwise than _all_docs and _changes do. For users and
+// replications that is only for server admins: unlike single documents, listed ones are not screened for passwords.
+func lists(q *call.Request) bool {
 	switch q.Part(1) {
-	case "_all_docs", "_design_docs", "_changes", "_find":
+	case "_design_docs", "_find":
 		return true
 	case "_design":
 		return q.Part(3) == "_view" || q.Part(3) == "_list"
@@ -105,22 +108,46 @@ func (g *gate) listsPublic(q *call.Request) bool {
 
 // databaseAdmin opens the database for its admins.
 func (g *gate) databaseAdmin(q *call.Request) error {
+	if err := g.systemMember(q); err != nil {
+		return err
+	}
 	if err := g.open(q); err != nil {
 		return err
 	}
 	admin, err := q.IsDatabaseAdmin()
 	if err == nil && !admin {
-		err = fault.Unauthorized("You are not a server or db admin.")
+		err = notAdmin(q, "You are not a server or db admin.")
 	}
 	return err
 }
 
 // adminOfServer opens the database for server admins.
 func (g *gate) adminOfServer(q *call.Request) error {
-	if err := serverAdmin(q); err != nil {
+	if err := g.systemMember(q); err != nil {
 		return err
 	}
+	if !q.User.IsAdmin() {
+		return notAdmin(q, notServerAdmin)
+	}
 	return g.open(q)
+}
+
+// systemMember refuses requests for a database of users or replications to those who are not its members, as CouchDB
+// does before it looks for an admin.
+func (g *gate) systemMember(q *call.Request) error {
+	if !auth.ListedForServerAdmins(q.Path[0]) {
+		return nil
+	}
+	return g.databaseMember(q)
+}
+
+// notAdmin refuses what only admins may do. CouchDB lets members of a database of users or replications do it; there,
+// users who are logged in get 403, with which clients do not ask for a login again.
+func notAdmin(q *call.Request, reason string) error {
+	if auth.ListedForServerAdmins(q.Path[0]) {
+		return q.Refuse(reason, reason)
+	}
+	return fault.Unauthorized(reason)
 }
 
 // updatesReader opens the database of what happens to databases for server admins.

@@ -215,7 +215,7 @@ func TestFind_access(t *testing.T) {
 		{"member", "DELETE", "/db/_index/d/json/n", "", 403},
 		{"member", "POST", "/db/_index/_bulk_delete", remove, 403},
 		{"owner", "POST", "/db/_index/_bulk_delete", remove, 200},
-		{"member", "POST", "/_users/_find", `{"selector":{}}`, 401},
+		{"member", "POST", "/_users/_find", `{"selector":{}}`, 403},
 		{"", "POST", "/_users/_find", `{"selector":{}}`, 401},
 		{"root", "POST", "/_users/_find", `{"selector":{}}`, 200},
 	} {

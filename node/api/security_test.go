@@ -103,6 +103,46 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
+// Who is not a member of a database of users or replications is told so before admins are asked for, but for the two
+// lists that CouchDB reserves for server admins. Members get 403 for what only admins may do here. "" is anonymous.
+func TestSecurity_SystemDatabases(t *testing.T) {
+	s := serve(t, func(o *api.Options) {
+		o.Auth = accounts
+		o.Settings = api.NewSettings(map[string]map[string]string{"couchdb": {"users_db_security_editable": "true"}})
+	})
+	for _, db := range []string{"/_users", "/_replicator"} {
+		if status, text := s.as(t, "root", "PUT", db, ""); status != 201 {
+			t.Fatal(status, text)
+		}
+	}
+	paths := map[string]string{"GET /_design_docs": "", "POST /_find": `{"selector":{}}`, "GET /_design/d/_view/v": "",
+		"POST /_purge": `{}`, "POST /_sync_shards": "", "GET /_auto_purge": "", "POST /_compact": "",
+		"POST /_compact/d": "", "POST /_view_cleanup": "", "GET /_all_docs": "", "GET /_changes": ""}
+	check := func(user, reason string, status int) {
+		t.Helper()
+		for path, body := range paths {
+			method, path, _ := strings.Cut(path, " ")
+			want, reason := status, reason
+			if path == "/_all_docs" || path == "/_changes" {
+				want, reason = 401, "You are not a server admin."
+			}
+			for _, db := range []string{"/_users", "/_replicator"} {
+				if got, text := s.as(t, user, method, db+path, body); got != want || !strings.Contains(text, reason) {
+					t.Errorf("%s %s%s as %q: %d %s, want %d", method, db, path, user, got, text, want)
+				}
+			}
+		}
+	}
+	check("", "You are not authorized to access this db.", 401)
+	check("member", "You are not allowed to access this db.", 403)
+	for _, db := range []string{"/_users", "/_replicator"} {
+		if status, text := s.as(t, "root", "PUT", db+"/_security", `{"members":{"names":["member"]}}`); status != 200 {
+			t.Fatal(status, text)
+		}
+	}
+	check("member", "You are not a server ", 403)
+}
+
 func TestSecurity_RequireUser(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Auth = strictAuth{accounts} })
 	for path, want := range map[string]int{"/": 401, "/_uuids": 401, "/livez": 200, "/readyz": 200} {
@@ -200,17 +240,18 @@ func TestSecurity_SystemLists(t *testing.T) {
 				t.Fatal(request, status, text)
 			}
 		}
-		want := 401
-		if db == "/plain" {
-			want = 200
-		}
+		system := db != "/plain"
 		for _, request := range [][2]string{{"GET", "/_all_docs"}, {"POST", "/_all_docs/queries"}, {"GET", "/_changes"},
 			{"GET", "/_changes/1"}, {"GET", "/_design/d/_view/v?include_docs=true"},
 			{"GET", "/_design/d/_list/l/v"}, {"GET", "/_design/d/_list/l/_all_docs"}, {"GET", "/_design%2Fd/_list/l/d/v"},
 			{"GET", "/_design/d/_rewrite/r"},
 			{"GET", "/_design%2Fd/_view/v"}, {"POST", "/_design/d/_view/v"}, {"POST", "/_design/d/_view/v/queries"}} {
-			if status, text := s.as(t, "member", request[0], db+request[1], `{"queries":[]}`); want == 401 && status != 401 ||
-				want == 200 && status == 401 {
+			refused := 403
+			if strings.HasPrefix(request[1], "/_all_docs") || strings.HasPrefix(request[1], "/_changes") {
+				refused = 401
+			}
+			if status, text := s.as(t, "member", request[0], db+request[1], `{"queries":[]}`); system && status != refused ||
+				!system && status == refused {
 				t.Errorf("%s %s: %d %s", request[0], db+request[1], status, text)
 			}
 		}
@@ -366,8 +407,8 @@ func TestSecurity_PublicUsers(t *testing.T) {
 	if status != 200 || strings.Contains(text, "derived") || !strings.Contains(text, `"city":"Oslo"`) {
 		t.Errorf("%d %.500s", status, text)
 	}
-	for _, path := range []string{"/_users/_changes", "/_users/_design_docs?include_docs=true"} {
-		if status, text := s.as(t, "other", "GET", path, ""); status != 401 {
+	for path, want := range map[string]int{"/_users/_changes": 401, "/_users/_design_docs?include_docs=true": 403} {
+		if status, text := s.as(t, "other", "GET", path, ""); status != want {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
