@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/couchopts"
 )
 
 var update = flag.Bool("update", false, "write node.yaml and docs/settings.md")
@@ -55,5 +56,15 @@ func TestRows(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("node.yaml says\n%+v\nthe default is\n%+v", got, want)
+	}
+}
+
+// The settings that docs/settings.md names as the sources of CouchDB's options exist.
+func TestMarkdown_CouchOptions(t *testing.T) {
+	paths := config.Paths()
+	for _, o := range couchopts.All {
+		if o.Setting != "" && !slices.Contains(paths, o.Setting) {
+			t.Errorf("%s: there is no setting %s", o.Name(), o.Setting)
+		}
 	}
 }

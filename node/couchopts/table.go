@@ -103,7 +103,7 @@ var authOptions = []Option{
 		Text: "members of user documents that everyone may read"},
 	{Section: "chttpd_auth", Key: "users_db_public", Default: "false", check: checkBool,
 		Text: "everyone who may read _users lists these members"},
-	{Section: "chttpd_auth", Key: "proxy_use_secret", Default: "false", Setting: "auth.proxy.use_secret"},
+	{Section: "chttpd_auth", Key: "proxy_use_secret", Default: "false", Setting: "auth.proxy.signed"},
 	{Section: "chttpd_auth", Key: "x_auth_username", Default: "X-Auth-CouchDB-UserName"},
 	{Section: "chttpd_auth", Key: "x_auth_roles", Default: "X-Auth-CouchDB-Roles"},
 	{Section: "chttpd_auth", Key: "x_auth_token", Default: "X-Auth-CouchDB-Token"},
