@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -158,6 +159,46 @@ func TestReplicate_redirected(t *testing.T) {
 		}
 		if got := to.do("GET", "/"+db+"/with/big", ""); string(got.body) != text {
 			t.Errorf("%d: the attachment differs", status)
+		}
+	}
+}
+
+// Sources whose _bulk_get fails, whatever way: all documents arrive one by one.
+func TestReplicate_noBulkGet(t *testing.T) {
+	node := start(t, t.TempDir())
+	c := node.client()
+	c.ok("PUT", "/db", "")
+	c.fill("db", 0, 60)
+	to, err := url.Parse(node.http())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+	for _, status := range []int{200, 401, 403, 500, 501, 502, 503} {
+		var asked atomic.Int64
+		source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/_bulk_get") {
+				pass.ServeHTTP(w, r)
+				return
+			}
+			asked.Add(1)
+			w.WriteHeader(status)
+			fmt.Fprint(w, "{}")
+		}))
+		defer source.Close()
+		db := fmt.Sprint("db", status)
+		h := c.object("POST", "/_replicate", fmt.Sprintf(`{"source":%q,"target":%q,"create_target":true,%s}`,
+			source.URL+"/db", db, `"retries_per_request":1,"worker_processes":1,"worker_batch_size":10`),
+		)["history"].([]any)[0].(map[string]any)
+		if n := c.count(db); n != 60 || fmt.Sprint(h["bulk_get_docs"]) != "0" {
+			t.Errorf("%d: %d documents, %v", status, n, h)
+		}
+		want := int64(1)
+		if status >= 500 {
+			want = 2 // it is tried twice, then no more
+		}
+		if asked.Load() != want {
+			t.Errorf("%d: _bulk_get is asked %d times", status, asked.Load())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -62,9 +63,11 @@ func texts(v gjson.Result) (list []string) {
 
 // BulkGet reads revisions, with their histories and without the data of attachments. It calls each for the wanted
 // revisions in order, with the document, or nil if the server cannot give it. A repeated request continues after the
-// last call. Several leaves can descend from a revision; then each is called several times for it.
+// last call. Several leaves can descend from a revision; then each is called several times for it. NoBulkGet tells
+// whether the documents can be had without it after an error.
 func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i int, doc []byte) error) error {
 	next := 0
+	var busy time.Duration
 	query := url.Values{"revs": {"true"}, "latest": {"true"}, "attachments": {"false"}}
 	defer d.o.Repeats.Ended(&next)
 	// Each attempt asks only for what is still missing, so the request is made anew.
@@ -74,7 +77,7 @@ func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i in
 		err := d.stream(ctx, c, func(r *answer) error {
 			return rowsOf(r.body, "results", func(row []byte) error {
 				if next >= len(wanted) {
-					return io.ErrUnexpectedEOF
+					return errResults
 				}
 				i := next
 				next++
@@ -86,26 +89,51 @@ func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i in
 				})
 			})
 		})
-		var e *Error
 		switch {
 		case err == nil && next == len(wanted):
 			return nil
-		case err == nil:
+		case err == nil && next > before:
 			err = &Error{Method: http.MethodPost, URL: d.shown + "_bulk_get", Err: io.ErrUnexpectedEOF}
-		case !errors.As(err, &e) || !e.Transient():
+		case err == nil:
+			err = &Error{Method: http.MethodPost, URL: d.shown + "_bulk_get", Err: errResults}
+		}
+		var e *Error
+		if !errors.As(err, &e) || !e.Transient() || e.Err != nil && NoBulkGet(err) {
 			return err
 		}
 		if next > before {
 			tries = 0
 		}
-		if tries >= d.o.Retries {
+		pause := jitter(min(firstWait<<min(tries, 20), maxWait))
+		switch {
+		case e.asksToWait() && busy < maxBusy:
+			tries--
+			pause = max(pause, min(e.Wait, maxBusy))
+			busy += pause
+		case tries >= d.o.Retries:
 			return err
 		}
 		d.o.Repeats.Failed(&next, err)
-		if err := sleep(ctx, jitter(min(firstWait<<min(tries, 20), maxWait))); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+// errResults is the error of an answer that is whole, but not what was asked for.
+var errResults = errors.New("the answer has no list with a result for each document")
+
+// NoBulkGet reports whether BulkGet failed because the server does not answer it as it should, so that other requests
+// may still get the documents. It is false if the connection failed, or if the server asks to come later.
+func NoBulkGet(err error) bool {
+	var e *Error
+	switch {
+	case !errors.As(err, &e):
+		return false
+	case e.Status != 0:
+		return !e.asksToWait()
+	}
+	return errors.Is(e.Err, errResults) || errors.Is(e.Err, errRowSize) || errors.As(e.Err, new(*json.SyntaxError))
 }
 
 func bulkBody(wanted []Missing) []byte {
@@ -148,8 +176,10 @@ func found(row []byte, id string, each func([]byte) error) error {
 func rowsOf(r io.Reader, member string, row func([]byte) error) error {
 	in := &bounded{r: r}
 	dec := json.NewDecoder(in)
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return cmpErr(err, errRow)
+	if t, err := dec.Token(); errors.Is(err, io.EOF) {
+		return errResults // it is empty; had the connection failed, that would be ErrUnexpectedEOF
+	} else if err != nil || t != json.Delim('{') {
+		return cmpErr(err, errResults)
 	}
 	for dec.More() {
 		t, err := dec.Token()
@@ -164,7 +194,7 @@ func rowsOf(r io.Reader, member string, row func([]byte) error) error {
 			continue
 		}
 		if t, err := dec.Token(); err != nil || t != json.Delim('[') {
-			return cmpErr(err, errRow)
+			return cmpErr(err, errResults)
 		}
 		for dec.More() {
 			var raw json.RawMessage

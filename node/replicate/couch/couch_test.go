@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/divandb/divan/node/replicate/couch"
@@ -255,6 +256,59 @@ func TestDatabase_BulkGet(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
 	}
+}
+
+// BulkGet tells servers that do not answer it from those that may answer later. Only what may pass is repeated.
+func TestDatabase_noBulkGet(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		header string // Retry-After
+		none   bool
+		asked  int64
+	}{
+		{status: 401, none: true, asked: 1}, {status: 404, none: true, asked: 1}, {status: 500, none: true, asked: 3},
+		{status: 502, none: true, asked: 3}, {status: 503, none: true, asked: 3},
+		{body: `{}`, none: true, asked: 1}, {body: ``, none: true, asked: 1}, {body: `[]`, none: true, asked: 1},
+		{body: `<html>`, none: true, asked: 1}, {body: `{"results":{}}`, none: true, asked: 1},
+		{body: `{"results":[]}`, none: true, asked: 1}, {body: `{"results":[`, asked: 3},
+		{status: 503, header: "20", asked: 5},
+	} {
+		t.Run(fmt.Sprint(c.status, c.body, c.header), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n int64
+				db := openFunc(t, func(w http.ResponseWriter) {
+					n++
+					w.Header().Set("Retry-After", c.header)
+					w.WriteHeader(max(c.status, 200))
+					fmt.Fprint(w, c.body)
+				})
+				err := db.BulkGet(t.Context(), []couch.Missing{{ID: "a", Rev: "1-x"}}, func(int, []byte) error { return nil })
+				if err == nil || couch.NoBulkGet(err) != c.none || n != c.asked {
+					t.Errorf("asked %d times, %v", n, err)
+				}
+			})
+		})
+	}
+}
+
+// openFunc returns a database whose answers a function writes, without a network.
+func openFunc(t *testing.T, answer func(w http.ResponseWriter)) *couch.Database {
+	t.Helper()
+	db, err := couch.Open(&spec.Endpoint{URL: "http://host/db/"}, couch.Options{Retries: 2, Timeout: time.Minute,
+		Transport: answering(answer)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+type answering func(w http.ResponseWriter)
+
+func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	f(w)
+	return w.Result(), r.Body.Close()
 }
 
 // PouchDB's servers answer open_revs with JSON. Attachments are then read with it.

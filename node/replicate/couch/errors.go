@@ -48,6 +48,11 @@ func (e *Error) Transient() bool {
 		e.Status == http.StatusTooManyRequests
 }
 
+// asksToWait reports whether the server works, but has too much to do now.
+func (e *Error) asksToWait() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable && e.Wait > 0
+}
+
 // plain returns the text of an error of the network. It leaves out the URL that package http puts in front, which may
 // have credentials.
 func plain(err error) string {

@@ -27,8 +27,11 @@ type fake struct {
 	docs    map[string][]byte
 	locals  map[string][]byte
 	forbid  func(id string) (name string)
-	most    int // documents of one BulkDocs; 0: any number
-	writes  int // documents that were written, again too
+	most    int   // documents of one BulkDocs; 0: any number
+	writes  int   // documents that were written, again too
+	bulk    error // of each BulkGet
+	bulks   int   // calls of BulkGet
+	refuse  error // of each BulkDocs
 }
 
 func newFake(docs int) *fake {
@@ -148,6 +151,12 @@ func (f *fake) Changes(ctx context.Context, feed couch.Feed, row func(*couch.Cha
 }
 
 func (f *fake) BulkGet(_ context.Context, wanted []couch.Missing, each func(int, []byte) error) error {
+	f.mu.Lock()
+	f.bulks++
+	f.mu.Unlock()
+	if f.bulk != nil {
+		return f.bulk
+	}
 	for i := range wanted {
 		if err := f.try(func() error {
 			f.mu.Lock()
@@ -188,6 +197,9 @@ func (f *fake) RevsDiff(_ context.Context, docs []couch.Change) (list []couch.Mi
 func (f *fake) BulkDocs(_ context.Context, docs [][]byte) (refused []couch.Failure, err error) {
 	if f.most > 0 && len(docs) > f.most {
 		return nil, couch.ErrTooLarge
+	}
+	if f.refuse != nil {
+		return nil, f.refuse
 	}
 	err = f.try(func() error {
 		for _, doc := range docs {

@@ -63,6 +63,8 @@ type Run struct {
 	stats Stats // with those of earlier runs
 	own   Stats
 	track tracker
+	// bulkFrom is the time before which the source's _bulk_get is not used, since it has failed.
+	bulkFrom time.Time
 }
 
 // New prepares a run.

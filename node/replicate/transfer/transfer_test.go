@@ -1,7 +1,9 @@
 package transfer_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -192,6 +194,76 @@ func TestRun_missing(t *testing.T) {
 		target = newFake(0)
 		if _, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil); !errors.Is(err, couch.ErrMissing) {
 			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A source whose _bulk_get fails is asked for single documents, and not again for each batch. If the connection fails
+// or the source asks to come later, the run fails.
+func TestRun_noBulkGet(t *testing.T) {
+	for _, c := range []struct {
+		why      couch.Error
+		complete bool
+	}{
+		{couch.Error{Status: 400}, true}, {couch.Error{Status: 401}, true}, {couch.Error{Status: 403}, true},
+		{couch.Error{Status: 404}, true}, {couch.Error{Status: 500}, true}, {couch.Error{Status: 501}, true},
+		{couch.Error{Status: 502}, true}, {couch.Error{Status: 503}, true},
+		{couch.Error{Status: 503, Wait: time.Second}, false}, {couch.Error{Status: 429}, false},
+		{couch.Error{Err: io.ErrUnexpectedEOF}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			source, target := newFake(700), newFake(0)
+			source.bulk = &c.why
+			o := options(t, source, target, `,"worker_batch_size":50,"worker_processes":1`)
+			result, err := transfer.New(o).Do(t.Context(), nil)
+			if (err == nil) != c.complete || source.bulks != 1 {
+				t.Errorf("%v: asked %d times, %v", &c.why, source.bulks, err)
+			}
+			if h := gjson.GetBytes(result, "history.0"); c.complete && (h.Get("docs_written").Int() != 700 ||
+				h.Get("bulk_get_docs").Int() != 0) {
+				t.Errorf("%v: %s", &c.why, result)
+			}
+		})
+	}
+}
+
+// A continuous run asks a source again later whose _bulk_get has failed.
+func TestRun_bulkGetAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(5), newFake(0)
+		source.bulk = &couch.Error{Status: 502}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := transfer.New(options(t, source, target, `,"continuous":true,"worker_processes":1`)).Do(ctx, nil)
+			ended <- err
+		}()
+		for i, want := range []int{1, 1, 2} {
+			time.Sleep(6 * time.Minute)
+			source.mu.Lock()
+			if source.bulks != want {
+				t.Errorf("asked %d times, want %d", source.bulks, want)
+			}
+			source.add(strings.Repeat("x", i+1))
+			source.mu.Unlock()
+			time.Sleep(time.Minute)
+		}
+		complete(t, source, target)
+		cancel()
+		<-ended
+	})
+}
+
+// What the target answers to documents while _bulk_get is read is the target's fault: none is taken as written.
+func TestRun_refusedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(1), newFake(0)
+		source.docs["doc0000"] = []byte(`{"_id":"doc0000","x":"` + strings.Repeat("x", 1<<20) + `"}`)
+		target.refuse = &couch.Error{Method: "POST", URL: "fake", Status: 400}
+		_, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil)
+		var f *transfer.Failure
+		if !errors.As(err, &f) || f.Step != "bulk_docs_failed" || target.locals["id"] != nil {
+			t.Errorf("%v, checkpoint %s", err, target.locals["id"])
 		}
 	})
 }

@@ -138,23 +138,26 @@ func merged(changes []couch.Change) []couch.Change {
 // together reads documents with _bulk_get and writes those without attachments. It returns the others.
 func (w *worker) together(ctx context.Context, wanted []couch.Missing) (rest []couch.Missing, err error) {
 	now := time.Now()
-	if len(wanted) == 0 || !w.r.o.Spec.UseBulkGet || !w.bulk.worthwhile(now) {
+	if len(wanted) == 0 || !w.r.o.Spec.UseBulkGet || !w.bulk.worthwhile(now) || !w.r.hasBulkGet(now) {
 		return wanted, nil
 	}
 	got := make([]bool, len(wanted))
+	var unwritten error // the target's, which says nothing about the source
 	put := func(i int, doc []byte) error {
 		if doc == nil || hasAttachments(doc) {
 			got[i] = false
 			return nil
 		}
 		got[i] = true
-		return w.put(ctx, doc)
+		unwritten = w.put(ctx, doc)
+		return unwritten
 	}
 	err = w.r.o.Source.BulkGet(ctx, wanted, put)
-	var e *couch.Error
 	switch {
-	case errors.As(err, &e) && e.Status >= 400 && e.Status < 500 && e.Status != 401 && e.Status != 403:
-		w.r.log.Debug("the source has no _bulk_get", "error", err)
+	case unwritten != nil:
+		return nil, unwritten
+	case couch.NoBulkGet(err):
+		w.r.noBulkGet(err)
 	case err != nil:
 		return nil, failed("bulk_get_failed", err)
 	}
@@ -169,6 +172,25 @@ func (w *worker) together(ctx context.Context, wanted []couch.Missing) (rest []c
 	w.bulk.saw(len(rest), len(wanted), now)
 	w.r.add(Stats{BulkGetDocs: int64(len(wanted) - len(rest)), BulkGetAttempts: int64(len(wanted))})
 	return rest, nil
+}
+
+// bulkAgain is when a source is asked again whose _bulk_get has failed: a long replication is to get over what was
+// wrong with it for some time.
+const bulkAgain = 10 * time.Minute
+
+// hasBulkGet reports whether the source can be asked for several documents at once.
+func (r *Run) hasBulkGet(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !now.Before(r.bulkFrom)
+}
+
+// noBulkGet lets all workers read documents one by one for some time.
+func (r *Run) noBulkGet(why error) {
+	r.log.Info("documents are read one by one, since the source's _bulk_get fails", "error", why)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bulkFrom = time.Now().Add(bulkAgain)
 }
 
 // hasAttachments reports whether a document has any.
