@@ -2,14 +2,21 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 )
+
+// DeleteHeader names the database that a request of the page deletes, escaped as in its path.
+const DeleteHeader = "X-Divan-Delete-Database"
 
 // Guard serves the API below a prefix for the console's page. A browser sends the name and password of the page only to
 // addresses below the page's own. Requests that may change something need the token. What is answered is not run by a
 // browser that is led to show it: it may be an attachment.
+//
+// Each segment of a path below the prefix is escaped twice, full stops too: browsers and proxies remove the segments
+// "." and "..", which documents and attachments can be named, also if they are escaped once, and the rest would name
+// something else. A database is only deleted if DeleteHeader names it.
 func Guard(c *Console, prefix string, api http.Handler) http.Handler {
-	inner := http.StripPrefix(strings.TrimSuffix(prefix, "/"), api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, prefix) {
 			api.ServeHTTP(w, r)
@@ -25,8 +32,41 @@ func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 				return
 			}
 		}
+		inner, reason := meant(r, prefix)
+		if reason != "" {
+			refuse(w, http.StatusBadRequest, reason)
+			return
+		}
 		w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		inner.ServeHTTP(w, r)
+		api.ServeHTTP(w, inner)
 	})
+}
+
+// meant returns the request to the API that a request of the page stands for, or why it is refused.
+func meant(r *http.Request, prefix string) (inner *http.Request, refusal string) {
+	sent, found := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+	names := strings.Split(sent, "/")
+	for i, name := range names {
+		var err error
+		names[i], err = url.PathUnescape(name)
+		switch {
+		case !found || err != nil || strings.ContainsAny(names[i], "/."):
+			return nil, "Each name in the address must be escaped twice, with its full stops. Reload the page."
+		case name == "":
+			return nil, "A name is empty."
+		}
+	}
+	if r.Method == http.MethodDelete && len(names) < 2 && r.Header.Get(DeleteHeader) != names[0] {
+		return nil, "The header " + DeleteHeader + " must name the database to delete."
+	}
+	path := "/" + strings.Join(names, "/")
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, "Each name in the address must be escaped twice. Reload the page."
+	}
+	inner = r.Clone(r.Context())
+	inner.URL.Path, inner.URL.RawPath = plain, path
+	inner.Header.Del("X-HTTP-Method-Override") // the method was judged
+	return inner, ""
 }

@@ -25,7 +25,23 @@ func TestGuard(t *testing.T) {
 		want                      string
 	}{
 		{"PUT", "/db/a%2Fb", "", "", 200, "PUT /db/a%2Fb?"}, // not for the page
-		{"GET", "/page/couch/db/a%2Fb?rev=1", "", "", 200, "GET /db/a%2Fb?rev=1"},
+		{"GET", "/page/couch/db/a%252Fb?rev=1", "", "", 200, "GET /db/a%2Fb?rev=1"},
+		{"PUT", "/page/couch/db/%252E", token, "", 200, "PUT /db/%2E?"},
+		{"DELETE", "/page/couch/db/%252E%252E/%252E", token, "", 200, "DELETE /db/%2E%2E/%2E?"},
+		{"GET", "/page/couch/db/_design%252F%252E%252E", "", "", 200, "GET /db/_design%2F%2E%2E?"},
+		{"GET", "/page/couch/db/%252525", "", "", 200, "GET /db/%2525?"},
+
+		// What remains of a path that was not escaped twice when a browser or a proxy has removed "." and "..".
+		{"GET", "/page/couch/db/", "", "", 400, ""},
+		{"GET", "/page/couch/", "", "", 400, ""},
+		{"GET", "/page/couch/db/a/", "", "", 400, ""},
+		{"GET", "/page/couch/db//a", "", "", 400, ""},
+		{"GET", "/page/couch/db/.", "", "", 400, ""},
+		{"GET", "/page/couch/db/%2E", "", "", 400, ""},
+		{"GET", "/page/couch/db/a%2Fb", "", "", 400, ""},
+		{"GET", "/page/couch/db/%25", "", "", 400, ""},
+		{"DELETE", "/page/couch/db", token, "", 400, ""},
+		{"DELETE", "/page/couch/named", token, "", 200, "DELETE /named?"},
 		{"PUT", "/page/couch/db", token, "same-origin", 200, "PUT /db?"},
 		{"PUT", "/page/couch/db", token, "cross-site", 403, ""},
 		{"PUT", "/page/couch/db", "", "same-origin", 403, ""},
@@ -34,6 +50,7 @@ func TestGuard(t *testing.T) {
 	} {
 		r := httptest.NewRequest(c.method, c.path, nil)
 		r.Header.Set(console.TokenHeader, c.token)
+		r.Header.Set(console.DeleteHeader, "named")
 		if c.site != "" {
 			r.Header.Set("Sec-Fetch-Site", c.site)
 		}

@@ -164,6 +164,62 @@ func TestConsole_Documents(t *testing.T) {
 	well(t, p, "409", "404")
 }
 
+// A browser removes the segments "." and ".." from a path, also if they are escaped. Nothing that is named so may be
+// taken for what is above it: a tester has deleted a database like this.
+func TestConsole_Dots(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/dots", "")
+	c.ok("PUT", "/dots/other", `{}`)
+	p := showing(t, b, node, "databases/dots/new", browser.View{})
+	for _, id := range []string{".", "..", "_design/.", "_design/..", "_local/..", "a/../b", "...", "a.b", "%2E%2e", "%"} {
+		p.Eval(`location.hash = '#/databases/dots/new'`, nil)
+		p.WaitText("New document")
+		set(p, editor, `{"_id": `+quoted(id)+`}`)
+		press(p, "#view", "Save")
+		p.Wait(`[...document.querySelectorAll('#view button')].some(b => b.textContent === 'Delete')`)
+		if !strings.HasPrefix(id, "_local/") {
+			at := "/dots/" + url.PathEscape(id)
+			rev := fmt.Sprint(c.object("GET", at, "")["_rev"])
+			for _, name := range []string{".", ".."} {
+				rev = fmt.Sprint(c.object("PUT", at+"/"+name+"?rev="+rev, "of "+id)["rev"])
+			}
+			press(p, "#view", "Reload")
+			p.Wait(`document.querySelectorAll('#view a[download]').length === 2`)
+			var got []string
+			p.Eval(`Promise.all([...document.querySelectorAll('#view a[download]')].map(
+				a => fetch(new URL(a.getAttribute('href'), location.origin)).then(r => r.text())))`, &got)
+			if fmt.Sprint(got) != fmt.Sprint([]string{"of " + id, "of " + id}) {
+				t.Errorf("the attachments of %s are %q", id, got)
+			}
+			for range 2 {
+				press(p, "#view", "Remove")
+				press(p, "#ask", "Remove")
+				p.Wait(`!document.querySelector('#ask').open`)
+			}
+			if got := c.object("GET", at, ""); got["_id"] != id || got["_attachments"] != nil {
+				t.Errorf("%s without its attachments is %v", id, got)
+			}
+		}
+		p.Eval(editor+`.value = `+editor+`.value.replace(/\s*}\s*$/, ', "n": 1 }')`, nil)
+		press(p, "#view", "Save")
+		p.WaitText("Saved as ")
+		press(p, "#view", "Delete")
+		press(p, "#ask", "Delete")
+		p.WaitText("Documents of dots")
+		if status := c.status("GET", "/dots/"+url.PathEscape(id), ""); status != 404 {
+			t.Errorf("%s that was deleted: %d", id, status)
+		}
+		if status := c.status("GET", "/dots/other", ""); status != 200 {
+			t.Fatalf("after %s was deleted, another document: %d", id, status)
+		}
+	}
+	p.Eval(`location.hash = '#/databases/dots/doc/'`, nil)
+	p.WaitText("There is no such page.")
+	well(t, p)
+}
+
 // Edits that are not saved are only lost if somebody says so.
 func TestConsole_Unsaved(t *testing.T) {
 	b := browser.Start(t)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +76,8 @@ func show(t *testing.T, b *browser.Browser, api map[string]any, view, shot strin
 	mux := http.NewServeMux()
 	mux.Handle("/_dashboard/", page.Handler("/_dashboard/"))
 	mux.HandleFunc("/_dashboard/couch/", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, api, r.URL.Path+map[bool]string{true: "?meta"}[r.URL.Query().Get("conflicts") != ""])
+		path, _ := url.PathUnescape(r.URL.Path) // it is escaped twice
+		answer(w, api, path+map[bool]string{true: "?meta"}[r.URL.Query().Get("conflicts") != ""])
 	})
 	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("live") != "" { // the page then asks again and again

@@ -2,7 +2,7 @@
 import { el, shown, section, text, count, plural, bytes, measure, link } from './dom.js';
 import { list, table } from './table.js';
 import { ask, confirm, button } from './actions.js';
-import { act, couch, path, read } from './source.js';
+import { act, couch, deleteDatabase, path, read } from './source.js';
 import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
@@ -175,7 +175,7 @@ const one = (place, say, name) => {
           'Delete',
           `${name} is deleted with all its documents and indexes. Type its name to confirm.`,
           async () => {
-            await couch('DELETE', path(name));
+            await deleteDatabase(name);
             location.hash = '#/databases';
           },
           name,

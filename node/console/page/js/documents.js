@@ -170,7 +170,7 @@ const list = (place, name, query) => {
 /** The pages below #/databases/NAME: docs, doc/ID and new. */
 export const documents = (place, name, [what, id], query) => {
   if (what === 'docs') return list(place, name, query);
-  if (what === 'doc' && id !== undefined) return documentPage(place, name, id);
+  if (what === 'doc' && id) return documentPage(place, name, id);
   if (what === 'new') return documentPage(place, name, null);
   place.append(section(text(name), el('p', { class: 'none' }, 'There is no such page.')));
   return () => {};

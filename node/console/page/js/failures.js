@@ -15,7 +15,7 @@ export const failures = (place, name, design) => {
       body,
     ),
   );
-  couch('GET', `${path(name, design)}/_errors`).then(
+  couch('GET', path(name, design, '_errors')).then(
     found => {
       if (stopped) return;
       const list = JSON.parse(found).errors;

@@ -222,12 +222,16 @@ export const sql = async (database, text, { rows = 1000, signal, take = () => {}
 export const literal = s => `'${String(s).replaceAll("'", "''")}'`;
 export const identifier = s => (/^[a-z_][a-z0-9_]*$/.test(s) ? s : `"${String(s).replaceAll('"', '""')}"`);
 
-/** The path of something in CouchDB's API: names are escaped, but for the slash of _design/ and _local/. */
-export const path = (...names) =>
-  '/_dashboard/couch/' + names.map(n => encodeURIComponent(n).replace(/^(_design|_local)%2F/i, '$1/')).join('/');
+const escaped = name => encodeURIComponent(name).replaceAll('.', '%2E');
+
+/**
+ * The path of something in CouchDB's API. Names are escaped twice: a browser removes “.” and “..” from a path, also if
+ * they are escaped once, and then asks for what is above.
+ */
+export const path = (...names) => '/_dashboard/couch/' + names.map(n => encodeURIComponent(escaped(n))).join('/');
 
 /** A request to CouchDB's API. It returns the response's text, or throws an error with its status. */
-export const couch = async (method, at, params, body, type = 'application/json') => {
+export const couch = async (method, at, params, body, type = 'application/json', more = {}) => {
   const u = new URL(at, location.origin);
   for (const [k, v] of Object.entries(params || {})) if (v !== undefined && v !== '') u.searchParams.set(k, v);
   const send = header =>
@@ -235,7 +239,12 @@ export const couch = async (method, at, params, body, type = 'application/json')
       method,
       body,
       signal: AbortSignal.timeout(60000),
-      headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }), ...header },
+      headers: {
+        Accept: 'application/json',
+        ...(body === undefined ? {} : { 'Content-Type': type }),
+        ...more,
+        ...header,
+      },
     });
   const r = method === 'GET' ? await send({}) : await permitted(send);
   const got = await r.text();
@@ -248,3 +257,7 @@ export const couch = async (method, at, params, body, type = 'application/json')
   }
   throw Object.assign(new Error(said.reason || said.error || `HTTP ${r.status}`), { status: r.status });
 };
+
+/** Deletes a database. The header says so: no other address may be taken for that of a database. */
+export const deleteDatabase = name =>
+  couch('DELETE', path(name), {}, undefined, undefined, { 'X-Divan-Delete-Database': escaped(name) });
