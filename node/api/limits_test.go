@@ -53,6 +53,20 @@ func TestLimits_Document(t *testing.T) {
 	if status != 413 || text != `{"error":"document_too_large","reason":"a"}`+"\n" {
 		t.Error(status, text[:min(len(text), 200)])
 	}
+	// One that is too large refuses all of a request, as in CouchDB.
+	huge := `{"_id":"huge","x":"` + strings.Repeat("x", 8_000_000) + `"}`
+	for _, more := range []string{"", `"new_edits":false,`, `"all_or_nothing":true,`} {
+		status, text := s.call(t, "POST", "/db/_bulk_docs", `{`+more+
+			`"docs":[{"_id":"small","_rev":"1-a"},{"_id":"_local/l","_rev":"0-1"},`+strings.Replace(huge, `"x"`, `"_rev":"1-a","x"`, 1)+`]}`)
+		if status != 413 || text != `{"error":"document_too_large","reason":"huge"}`+"\n" {
+			t.Error(status, text[:min(len(text), 200)])
+		}
+	}
+	for _, id := range []string{"small", "_local/l"} {
+		if status, _ := s.call(t, "GET", "/db/"+id, ""); status != 404 {
+			t.Errorf("%s was written: %d", id, status)
+		}
+	}
 	if status, _ := s.call(t, "PUT", "/db/"+strings.Repeat("x", 513), `{}`); status != 400 {
 		t.Error(status)
 	}

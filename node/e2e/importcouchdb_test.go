@@ -97,18 +97,23 @@ func TestImportCouchDB(t *testing.T) {
 	}
 }
 
-// Documents that the node refuses make divan import-couchdb fail and name them, also when it is repeated.
+// Documents are moved whatever the validation functions of their databases would say to an admin. Those that the node
+// refuses make divan import-couchdb fail, which names them, also when it is repeated. They arrive once the node takes
+// them, although the checkpoint is behind them. A users' database under another name is moved too.
 func TestImportCouchDB_refused(t *testing.T) {
-	old, node := start(t, t.TempDir()), start(t, t.TempDir())
+	old := start(t, t.TempDir())
+	dir := t.TempDir()
+	node := start(t, dir, "-config", writeYAML(t, "limits: {document: 2000}\n"))
 	from, to := old.client(), node.client()
 	from.ok("PUT", "/db", "")
 	from.fill("db", 0, 1200)
-	from.ok("PUT", "/db/bad", `{"n":-1}`)
-	from.ok("PUT", "/fine", "")
-	from.ok("PUT", "/fine/a", "{}")
+	from.ok("PUT", "/db/_design/strict",
+		`{"validate_doc_update":"function (doc) { if (doc.n > 10) { throw({forbidden: 'too much'}) } }"}`)
+	from.ok("PUT", "/db/big", `{"n":1,"text":"`+strings.Repeat("x", 3000)+`"}`)
+	from.ok("PUT", "/x%2F_users", "")
+	from.ok("PUT", "/x%2F_users/org.couchdb.user:ann", `{"name":"ann","password":"hers","roles":[],"type":"user"}`)
 	to.ok("PUT", "/db", "")
-	to.ok("PUT", "/db/_design/strict",
-		`{"validate_doc_update":"function (doc) { if (doc.n < 0) { throw({forbidden: 'less than none'}) } }"}`)
+	to.ok("PUT", "/db/_design/never", `{"validate_doc_update":"function () { throw({forbidden: 'never'}) }"}`)
 	move := func() *process { return launch(t, t.TempDir(), "import-couchdb", "-url", node.http(), old.http()) }
 	for _, which := range []string{"the first", "the second"} {
 		p := move()
@@ -116,18 +121,36 @@ func TestImportCouchDB_refused(t *testing.T) {
 			t.Errorf("%s run exits with %d", which, code)
 		}
 		said := p.stderr.String()
-		for _, says := range []string{`db: document "bad" did not arrive, revisions 1-`, "db: 1200 documents (",
+		for _, says := range []string{`db: document "big" did not arrive`, "db: 1201 documents (",
 			"db: 1 document did not arrive"} {
 			if !strings.Contains(said, says) {
 				t.Errorf("%s run does not say %q:\n%s", which, says, said)
 			}
 		}
 	}
-	if n := to.count("fine"); n != 1 {
-		t.Errorf("the other database has %d documents", n)
+	if n := to.count("x%2F_users"); n != from.count("x%2F_users") {
+		t.Errorf("%d documents of the other users' database", n)
 	}
-	to.ok("DELETE", "/db/_design/strict?rev="+to.object("GET", "/db/_design/strict", "")["_rev"].(string), "")
-	rev := from.object("GET", "/db/bad", "")["_rev"].(string)
-	from.ok("PUT", "/db/bad", fmt.Sprintf(`{"n":1,"_rev":%q}`, rev))
+	node.stop(syscall.SIGTERM)
+	node = start(t, dir)
+	to = node.client()
 	move().finish(0)
+	if n := to.count("db"); n != 1203 {
+		t.Errorf("%d documents", n)
+	}
+	// Others, and other targets, do not get around validation.
+	r := to.do("POST", "/_replicate", fmt.Sprintf(`{"source":"db","target":%q,"move":true}`, old.http()+"/db"))
+	if r.status != 403 {
+		t.Errorf("move to another server: %d %s", r.status, r.body)
+	}
+	to.ok("PUT", "/_replicator", "")
+	to.ok("PUT", "/strict", "")
+	to.ok("PUT", "/strict/_design/never", `{"validate_doc_update":"function () { throw({forbidden: 'never'}) }"}`)
+	to.ok("PUT", "/_replicator/r", `{"source":"db","target":"strict","move":true}`)
+	eventually(t, "the replication ends", 20*time.Second, func() bool {
+		return to.object("GET", "/_replicator/r", "")["_replication_state"] == "completed"
+	})
+	if n := to.count("strict"); n != 2 { // design documents
+		t.Errorf("a replication by a document wrote %d documents", n)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -240,10 +241,15 @@ func TestReplicate_NodeDies(t *testing.T) {
 		})
 	}
 	arrive(2000)
-	c.start(1)
-	eventually(t, "the node that is back gets its share again", 30*time.Second, func() bool {
-		return on("node0")+on("node1") == jobs && on("node1") > 0
-	})
+	for _, how := range []string{"after it died", "after it was stopped", "again"} {
+		c.start(1)
+		eventually(t, "the node that is back gets its share "+how, 30*time.Second, func() bool {
+			return on("node0")+on("node1") == jobs && on("node1") > 0
+		})
+		if how != "again" {
+			c.nodes[1].stop(syscall.SIGTERM)
+		}
+	}
 	from.fill("db", 2000, 2500)
 	arrive(2500)
 }

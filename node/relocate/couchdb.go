@@ -36,6 +36,11 @@ type CouchDBImported struct {
 // the end.
 func (m *CouchDBImport) Run(ctx context.Context) (done CouchDBImported, err error) {
 	var names []string
+	// Each wrong password counts towards a lockout, so try the node's once.
+	if err := m.To.call(ctx, http.MethodGet, "/_all_dbs", nil, &names); err != nil {
+		return done, fmt.Errorf("list the databases of the node: %w", err)
+	}
+	names = nil
 	if err := m.From.call(ctx, http.MethodGet, "/_all_dbs", nil, &names); err != nil {
 		return done, fmt.Errorf("list the databases of %s: %w", m.From.base.Redacted(), err)
 	}
@@ -106,9 +111,9 @@ func (m *CouchDBImport) database(ctx context.Context, name string) (documents, m
 		(!errors.As(err, &e) || e.status != http.StatusPreconditionFailed) {
 		return 0, 0, fmt.Errorf("create it: %w", err)
 	}
-	for _, part := range []string{"/_security", "/_revs_limit"} {
-		if name == "_users" && part == "/_security" {
-			continue // not editable, and the same by default
+	for _, part := range []string{"/_security", "/_revs_limit", "/_purged_infos_limit"} {
+		if part == "/_security" && (name == "_users" || strings.HasSuffix(name, "/_users")) {
+			continue // not editable; its rules are built in
 		}
 		var value json.RawMessage
 		if err := m.From.call(ctx, http.MethodGet, path+part, nil, &value); err != nil {
@@ -132,15 +137,6 @@ func (m *CouchDBImport) database(ctx context.Context, name string) (documents, m
 // replicate lets the node pull a database, and reports how far it is. refusals reports whether the node has refused
 // documents, now or in an earlier run that this one has continued.
 func (m *CouchDBImport) replicate(ctx context.Context, name string, documents int64) (refusals bool, err error) {
-	source := map[string]any{"url": m.From.plain() + "/" + escape(name)}
-	if user := m.From.base.User; user != nil {
-		password, _ := user.Password()
-		source["auth"] = map[string]any{"basic": map[string]string{"username": user.Username(), "password": password}}
-	}
-	body, err := json.Marshal(map[string]any{"source": source, "target": name})
-	if err != nil {
-		return false, err
-	}
 	watched, stop := context.WithCancel(ctx)
 	defer stop()
 	go m.watch(watched, name, documents)
@@ -149,7 +145,7 @@ func (m *CouchDBImport) replicate(ctx context.Context, name string, documents in
 			Failures int64 `json:"doc_write_failures"`
 		}
 	}
-	if err := m.To.call(ctx, http.MethodPost, "/_replicate", body, &answer); err != nil {
+	if err := m.pull(ctx, name, nil, &answer); err != nil {
 		return false, err
 	}
 	for _, session := range answer.History {
@@ -160,6 +156,25 @@ func (m *CouchDBImport) replicate(ctx context.Context, name string, documents in
 	return false, nil
 }
 
+// pull lets the node replicate a database, or only some documents of it, without validating what it gets: the functions
+// of design documents would see an admin as the author.
+func (m *CouchDBImport) pull(ctx context.Context, name string, ids []string, into any) error {
+	source := map[string]any{"url": m.From.plain() + "/" + escape(name)}
+	if user := m.From.base.User; user != nil {
+		password, _ := user.Password()
+		source["auth"] = map[string]any{"basic": map[string]string{"username": user.Username(), "password": password}}
+	}
+	ask := map[string]any{"source": source, "target": name, "move": true}
+	if ids != nil {
+		ask["doc_ids"], ask["use_checkpoints"] = ids, false
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return err
+	}
+	return m.To.call(ctx, http.MethodPost, "/_replicate", body, into)
+}
+
 // lost counts documents that did not arrive: all, and those that are not deleted.
 type lost struct{ all, shown int64 }
 
@@ -168,59 +183,76 @@ const (
 	namedMissing  = 20  // documents of a database that are named
 )
 
-// compare looks for revisions of the source that the node does not have, and names the documents.
+// compare looks for revisions of the source that the node does not have, asks for these documents once more, since the
+// checkpoint is behind them, and names those that the node refuses again.
 func (m *CouchDBImport) compare(ctx context.Context, name string) (l lost, err error) {
-	path := "/" + escape(name)
 	since := "0"
 	for {
 		var page struct {
-			Results []struct {
-				ID      string
-				Deleted bool
-				Changes []struct{ Rev string }
-			}
-			Last json.RawMessage `json:"last_seq"`
+			Results []change
+			Last    json.RawMessage `json:"last_seq"`
 		}
-		if err := m.From.call(ctx, http.MethodGet, fmt.Sprintf("%s/_changes?style=all_docs&limit=%d&since=%s", path,
-			compareAtOnce, url.QueryEscape(since)), nil, &page); err != nil {
+		if err := m.From.call(ctx, http.MethodGet, fmt.Sprintf("/%s/_changes?style=all_docs&limit=%d&since=%s",
+			escape(name), compareAtOnce, url.QueryEscape(since)), nil, &page); err != nil {
 			return l, err
 		}
 		if len(page.Results) == 0 {
 			return l, nil
 		}
-		ask := map[string][]string{}
-		for _, row := range page.Results {
-			for _, leaf := range row.Changes {
-				ask[row.ID] = append(ask[row.ID], leaf.Rev)
+		missing, err := m.missing(ctx, name, page.Results)
+		if err == nil && len(missing) > 0 {
+			ids := make([]string, 0, len(missing))
+			for _, doc := range missing {
+				ids = append(ids, doc.ID)
+			}
+			if err = m.pull(ctx, name, ids, nil); err == nil {
+				missing, err = m.missing(ctx, name, missing)
 			}
 		}
-		body, err := json.Marshal(ask)
 		if err != nil {
 			return l, err
 		}
-		var missing map[string]struct{ Missing []string }
-		if err := m.To.call(ctx, http.MethodPost, path+"/_revs_diff", body, &missing); err != nil {
-			return l, err
-		}
-		for _, row := range page.Results {
-			revs := missing[row.ID].Missing
-			if len(revs) == 0 {
-				continue
-			}
+		for _, doc := range missing {
 			l.all++
-			if !row.Deleted {
+			if !doc.Deleted {
 				l.shown++
 			}
 			if l.all <= namedMissing {
-				m.Out.Say("%s: document %q did not arrive, revisions %s", name, row.ID, strings.Join(revs, ", "))
+				m.Out.Say("%s: document %q did not arrive", name, doc.ID)
 			}
 		}
 		var text string
 		if json.Unmarshal(page.Last, &text) != nil {
-			text = string(page.Last)
+			text = string(page.Last) // a number
 		}
 		since = text
 	}
+}
+
+// change is a row of a changes feed with all leaves.
+type change struct {
+	ID      string
+	Deleted bool
+	Changes []struct{ Rev string }
+}
+
+// missing returns those of some documents of which the node lacks revisions.
+func (m *CouchDBImport) missing(ctx context.Context, name string, docs []change) ([]change, error) {
+	ask := map[string][]string{}
+	for _, doc := range docs {
+		for _, leaf := range doc.Changes {
+			ask[doc.ID] = append(ask[doc.ID], leaf.Rev)
+		}
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, err
+	}
+	var lacks map[string]struct{ Missing []string }
+	if err := m.To.call(ctx, http.MethodPost, "/"+escape(name)+"/_revs_diff", body, &lacks); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(docs), func(doc change) bool { return len(lacks[doc.ID].Missing) == 0 }), nil
 }
 
 // watch reports how far the replication of a database is, until ctx ends.

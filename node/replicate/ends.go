@@ -57,7 +57,7 @@ func (m *opener) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx, repeats
 		Retries: s.RetriesPerRequest, Sessions: settings.Sessions, SessionRefresh: settings.SessionRefresh,
 		Repeats: repeats}
 	if e.Local != "" {
-		o.Transport, o.Sessions = m.o.Local(user), false
+		o.Transport, o.Sessions = m.o.Local(user, s.Moves && e == &s.Target), false
 		return couch.Open(&spec.Endpoint{Local: e.Local, URL: "http://local/" + couch.EscapeSegment(e.Local) + "/"}, o)
 	}
 	transport, err := transportTo(e, s, &settings.TLS)

@@ -34,7 +34,7 @@ type run struct {
 	began      time.Time
 	yield      chan struct{} // closed to stop the run, for others
 	yields     bool          // yield is closed; guarded by Manager.mu
-	kept       bool          // the run is not left to the owner of its job again; guarded by Manager.mu
+	elsewhere  bool          // another node has had the job before
 	copying    bool          // the run can be stopped; guarded by Manager.mu
 }
 
@@ -47,6 +47,7 @@ func newSession() string {
 // Replicate implements actors.ReplicationWorker.
 func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *layer.Job) {
 	r := &run{m: m, job: job, rec: parseRecord(job.Progress), began: time.Now(), yield: make(chan struct{})}
+	r.elsewhere = r.rec.Node != "" && r.rec.Node != m.o.Node
 	m.mu.Lock()
 	m.running[job.ID] = r
 	m.mu.Unlock()
@@ -124,6 +125,7 @@ func (r *run) read(ctx context.Context) (more bool, err error) {
 		}
 		return false, nil // cannot happen: it was checked
 	}
+	r.spec.Moves = r.spec.Moves && r.doc == nil // who wrote the document need not be an admin
 	r.rec.describe(r.spec)
 	return true, nil
 }

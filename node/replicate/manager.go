@@ -39,8 +39,9 @@ type Options struct {
 	Node  string // this node's name
 	// Settings returns the current settings. It does not block.
 	Settings func() Settings
-	// Local returns a transport to this server's own databases, at any host, as a user.
-	Local   func(user layer.UserCtx) http.RoundTripper
+	// Local returns a transport to this server's own databases, at any host, as a user. With moves, documents are
+	// written without being validated.
+	Local   func(user layer.UserCtx, moves bool) http.RoundTripper
 	Version string // of Divan
 	Log     *slog.Logger
 	// Notify, if not nil, is called after each failure. It must not block.

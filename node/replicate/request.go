@@ -25,6 +25,9 @@ func (m *Manager) Request(ctx context.Context, body []byte, user layer.UserCtx) 
 	if err != nil {
 		return nil, err
 	}
+	if s.Moves && (s.Target.Local == "" || !slices.Contains(user.Roles, layer.AdminRole)) {
+		return nil, &Fault{403, "forbidden", "only a server admin can move documents, to a database of this server"}
+	}
 	id := s.CancelID
 	if !s.Cancel || id == "" {
 		computed, err := m.ends.idOf(ctx, s, user)

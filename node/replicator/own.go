@@ -26,7 +26,14 @@ type ownRequests struct {
 // ownConn is the server's end of a connection.
 type ownConn struct {
 	net.Conn
-	user layer.UserCtx
+	user sender
+}
+
+// sender is who sends a request. moves is set if the documents that it writes are moved from another server, which has
+// validated them.
+type sender struct {
+	layer.UserCtx
+	moves bool
 }
 
 // ownUserKey is the key of the user in the context of a request that the node has sent to itself.
@@ -34,13 +41,13 @@ type ownUserKey struct{}
 
 // As returns the context of a request that the node sends to itself as a user.
 func As(ctx context.Context, u layer.UserCtx) context.Context {
-	return context.WithValue(ctx, ownUserKey{}, u)
+	return context.WithValue(ctx, ownUserKey{}, sender{UserCtx: u})
 }
 
 // User returns the user of a request that the node has sent to itself.
 func User(r *http.Request) (api.User, bool) {
-	u, ok := r.Context().Value(ownUserKey{}).(layer.UserCtx)
-	return api.User{Name: u.Name, Roles: u.Roles, Handler: "replicator"}, ok
+	u, ok := r.Context().Value(ownUserKey{}).(sender)
+	return api.User{Name: u.Name, Roles: u.Roles, Handler: "replicator", Moves: u.moves}, ok
 }
 
 func newOwnRequests(log *slog.Logger) *ownRequests {
@@ -106,13 +113,14 @@ func (o *ownRequests) start() (stop func(context.Context) error) {
 	}
 }
 
-// transport returns a transport of a user's requests to this node, whatever host they name.
-func (o *ownRequests) transport(user layer.UserCtx) http.RoundTripper {
+// transport returns a transport of a user's requests to this node, whatever host they name. With moves, documents are
+// written without being validated.
+func (o *ownRequests) transport(user layer.UserCtx, moves bool) http.RoundTripper {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			client, server := net.Pipe()
 			select {
-			case o.accepted <- &ownConn{server, user}:
+			case o.accepted <- &ownConn{server, sender{user, moves}}:
 				return client, nil
 			case <-o.closed:
 				return nil, net.ErrClosed

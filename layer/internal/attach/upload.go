@@ -94,6 +94,9 @@ func fillPart(r io.Reader, buf []byte) (n int, last bool, err error) {
 	return n, false, err
 }
 
+// AttachmentLimit returns the maximum size of an attachment in bytes.
+func (d Database) AttachmentLimit() int64 { return StateOf(d.Store).Max }
+
 func errAttachmentSize(limit int64) error {
 	return fault.Errf(fault.TooLarge, "attachment_too_large", "attachments are limited to %d bytes", limit)
 }

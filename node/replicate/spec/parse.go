@@ -67,6 +67,7 @@ func (r *reader) options(s *Spec) {
 		}
 	}
 	r.boolean("create_target", &s.CreateTarget)
+	r.boolean("move", &s.Moves)
 	r.boolean("winning_revs_only", &s.WinningRevsOnly)
 	r.boolean("continuous", &s.Continuous)
 	r.boolean("use_bulk_get", &s.UseBulkGet)

@@ -21,6 +21,7 @@ type Options struct {
 	Continuous         bool
 	CreateTarget       bool
 	CreateTargetParams []Param // for the query of the PUT that creates the target
+	Moves              bool    // the target does not validate the documents; for divan import-couchdb
 	WinningRevsOnly    bool
 	UseCheckpoints     bool
 	UseBulkGet         bool

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -200,6 +201,11 @@ func (f *fake) BulkDocs(_ context.Context, docs [][]byte) (refused []couch.Failu
 	}
 	if f.refuse != nil {
 		return nil, f.refuse
+	}
+	for _, doc := range docs {
+		if id := gjson.GetBytes(doc, "_id").Str; strings.HasPrefix(id, "illegal") {
+			return nil, &couch.Error{Method: "POST", Status: 400, Name: "illegal_docid", Reason: id}
+		}
 	}
 	err = f.try(func() error {
 		for _, doc := range docs {

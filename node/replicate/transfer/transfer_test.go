@@ -114,6 +114,15 @@ func TestRun_refused(t *testing.T) {
 			h.Get("docs_written").Int() != 9 {
 			t.Errorf("%s, %v", result, err)
 		}
+		// One with an illegal id lets all of its request be refused; the others arrive.
+		source, target = newFake(100), newFake(0)
+		source.add("illegal1")
+		source.add("illegal2")
+		result, err = transfer.New(options(t, source, target, "")).Do(t.Context(), nil)
+		if h := gjson.GetBytes(result, "history.0"); err != nil || h.Get("doc_write_failures").Int() != 2 ||
+			h.Get("docs_written").Int() != 100 {
+			t.Errorf("%s, %v", result, err)
+		}
 		target = newFake(0)
 		target.forbid = func(id string) string { return map[string]string{"doc0003": "service_unavailable"}[id] }
 		if _, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil); err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -221,18 +222,24 @@ func (w *worker) flush(ctx context.Context) error {
 	return w.write(ctx, w.docs)
 }
 
-// write writes documents, in two halves if they are too large together.
+// write writes documents, in two halves if they are too large together, or if the target refuses them all because of
+// one, as CouchDB and Divan do if its id is illegal or a special member has no sense.
 func (w *worker) write(ctx context.Context, docs [][]byte) error {
 	if len(docs) == 0 {
 		return nil
 	}
 	refused, err := w.r.o.Target.BulkDocs(ctx, docs)
+	var why *couch.Error
+	rejected := errors.As(err, &why) && why.Status == http.StatusBadRequest && why.Name != "" // else not by a CouchDB
 	switch {
 	case errors.Is(err, couch.ErrTooLarge) && len(docs) == 1:
 		w.r.log.Error("a document was not written because it is too large for the target", "id", idOf(docs[0]))
 		w.stats.DocWriteFailures++
 		return nil
-	case errors.Is(err, couch.ErrTooLarge):
+	case rejected && len(docs) == 1:
+		refused = []couch.Failure{{ID: idOf(docs[0]), Rev: gjson.GetBytes(docs[0], "_rev").Str, Name: why.Name,
+			Reason: why.Reason}}
+	case errors.Is(err, couch.ErrTooLarge), rejected:
 		half := len(docs) / 2
 		if err := w.write(ctx, docs[:half]); err != nil {
 			return err

@@ -92,6 +92,14 @@ func (q *Request) UserCtx() *layer.UserCtx {
 	return &layer.UserCtx{Name: q.User.Name, Roles: q.User.Roles}
 }
 
+// Author returns the user for whom documents are validated, or nil if they are not.
+func (q *Request) Author() *layer.UserCtx {
+	if q.User.Moves {
+		return nil
+	}
+	return q.UserCtx()
+}
+
 // setDefaultHeaders sets the headers of all JSON responses, as in CouchDB, except those that a handler has set.
 func (q *Request) setDefaultHeaders() {
 	h := q.W.Header()

@@ -12,6 +12,9 @@ type User struct {
 	Name    string
 	Roles   []string
 	Handler string // how the user was authenticated: "cookie", "default" (basic); empty for anonymous
+	// Moves is set in a request that the node sends to itself to move documents here from another server. They are not
+	// validated again: the functions of design documents would see an admin as their author.
+	Moves bool
 }
 
 // IsAdmin reports whether the user is a server admin.

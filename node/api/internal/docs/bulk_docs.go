@@ -175,6 +175,9 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 		if edits[i].ID == "" {
 			edits[i].ID = h.Docs.IDs.Next()
 		}
+		if err := h.Docs.Limits.fits(&edits[i]); err != nil { // as in CouchDB, none is written then
+			return err
+		}
 	}
 	results, err := h.writeBulk(q, edits, b)
 	if err != nil {
@@ -234,7 +237,7 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 		return results, nil
 	}
 	written, err := q.DB.Bulk(q.Ctx(), normal,
-		layer.WriteOptions{Replicated: b.replicated, Atomic: b.atomic, User: q.UserCtx()})
+		layer.WriteOptions{Replicated: b.replicated, Atomic: b.atomic, User: q.Author()})
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,7 @@ func upload(q *call.Request, s *settings.Settings, docID string, a *layer.Attach
 	if err != nil {
 		return err
 	}
+	c.most, c.name = q.DB.AttachmentLimit(), a.Name
 	defer c.zip.Close()
 	upload, err := q.DB.Upload(q.Ctx(), docID, c, -1, "gzip")
 	if err != nil {
@@ -95,6 +96,8 @@ func compressInline(s *settings.Settings, e *layer.Edit) error {
 type compressor struct {
 	from   io.Reader
 	length int64 // expected; negative if unknown
+	most   int64 // what may be read
+	name   string
 	read   int64
 	sum    hash.Hash
 	out    []byte         // compressed, and not read yet
@@ -136,6 +139,8 @@ func (c *compressor) more() {
 	switch {
 	case c.length >= 0 && c.read > c.length:
 		c.ended = badLength("longer")
+	case c.read > c.most:
+		c.ended = attachmentTooLarge(c.name)
 	case err == nil:
 	case !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		c.ended = err

@@ -40,6 +40,22 @@ func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
 
 // AttachmentLimit returns the limit of an attachment that is sent alone.
 func (h *Handlers) AttachmentLimit(q *call.Request) (int64, error) {
-	return h.Limits.Attachment,
-		&fault.Fault{Status: http.StatusRequestEntityTooLarge, Name: "attachment_too_large", Reason: attachmentName(q)}
+	return h.Limits.Attachment, attachmentTooLarge(attachmentName(q))
+}
+
+func attachmentTooLarge(name string) error {
+	return &fault.Fault{Status: http.StatusRequestEntityTooLarge, Name: "attachment_too_large", Reason: name}
+}
+
+// fits returns an error if a document, or an attachment in it, is too large.
+func (l Limits) fits(e *layer.Edit) error {
+	if int64(len(e.Body)) > l.Document {
+		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
+	}
+	for i := range e.Attachments {
+		if a := &e.Attachments[i]; int64(len(a.Data)) > l.Attachment {
+			return attachmentTooLarge(a.Name)
+		}
+	}
+	return nil
 }

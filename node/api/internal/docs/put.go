@@ -102,7 +102,7 @@ func (h *Handlers) write(q *call.Request, e layer.Edit, replicated bool) (layer.
 	if isLocal(e.ID) {
 		return writeLocal(q, e)
 	}
-	return q.DB.Put(q.Ctx(), e, layer.WriteOptions{Replicated: replicated, User: q.UserCtx()})
+	return q.DB.Put(q.Ctx(), e, layer.WriteOptions{Replicated: replicated, User: q.Author()})
 }
 
 // writeLocal stores a _local document. It has no attachments: CouchDB drops those sent with it, and clients rely on the
@@ -127,8 +127,8 @@ func (h *Handlers) allow(q *call.Request, e *layer.Edit) error {
 	if err := admitID(q, e.ID); err != nil {
 		return err
 	}
-	if int64(len(e.Body)) > h.Limits.Document { // before the body is parsed
-		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
+	if err := h.Limits.fits(e); err != nil { // before the body is parsed
+		return err
 	}
 	if !auth.IsUsersDatabase(q.Path[0]) || h.Users == nil || isLocal(e.ID) || isDesign(e.ID) {
 		return h.admitReplication(q, e)
