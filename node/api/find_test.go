@@ -15,6 +15,9 @@ type found struct {
 	Docs     []map[string]any
 	Bookmark string
 	Warning  string
+	Stats    struct {
+		Keys int `json:"total_keys_examined"`
+	} `json:"execution_stats"`
 }
 
 // find posts a query and decodes the answer.
@@ -189,6 +192,35 @@ func TestFind_partitions(t *testing.T) {
 	}
 	if status, answer := s.call(t, "POST", "/db/_partition/p/_find", `{"selector":{},"partition":"q"}`); status != 400 {
 		t.Error(status, answer)
+	}
+}
+
+// A range of ids is read by id, also when there is an index on ids, whose rows are in another order.
+func TestFind_rangeOfIDs(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db?partitioned=true", "")
+	var docs []string
+	for i := range 40 {
+		docs = append(docs, fmt.Sprintf(`{"_id":"p:%02d"},{"_id":"q:%02d"}`, i, i))
+	}
+	s.must(t, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`)
+	const query = `{"selector":{"_id":{"$gt":"p:35"}},"fields":["_id"],"sort":["_id"],"execution_stats":true,"limit":%d%s}`
+	for _, index := range []string{"", `{"index":{"fields":["_id"]},"ddoc":"local"}`} {
+		if index != "" {
+			s.must(t, "POST", "/db/_index", index)
+		}
+		page := s.find(t, "/db/_partition/p/_find", fmt.Sprintf(query, 3, ""))
+		if ids := strings.Join(page.ids(), " "); ids != "p:36 p:37 p:38" || page.Stats.Keys > 4 {
+			t.Errorf("with the index %q: %s, %d keys", index, ids, page.Stats.Keys)
+		}
+		rest := s.find(t, "/db/_partition/p/_find", fmt.Sprintf(query, 9, fmt.Sprintf(`,"bookmark":%q`, page.Bookmark)))
+		if ids := strings.Join(rest.ids(), " "); ids != "p:39" {
+			t.Errorf("the next page with the index %q: %s", index, ids)
+		}
+	}
+	named := s.find(t, "/db/_partition/p/_find", fmt.Sprintf(query, 9, `,"use_index":"local"`))
+	if ids := strings.Join(named.ids(), " "); ids != "p:36 p:37 p:38 p:39" {
+		t.Errorf("with use_index: %s", ids)
 	}
 }
 

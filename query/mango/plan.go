@@ -105,12 +105,7 @@ func Make(q *Query, all []*Index, partitioned, explain bool) (*Plan, error) {
 			return nil, err
 		}
 	}
-	// AllDocs is only used if there is nothing else.
-	if len(chosen) > 1 && chosen[0].special() {
-		t.rejected[chosen[0]] = rejection{stageUnfavored, "unfavored_type", true}
-		chosen = chosen[1:]
-	}
-	t.sorted = rank(chosen, fieldRanges(term))
+	t.rank(chosen, term)
 	best := t.sorted[0]
 	if p.After != nil && !explain {
 		// The pages of an answer come from one index, although there may be a better one by now.
@@ -142,6 +137,26 @@ func MakeWithout(p *Plan) (*Plan, error) {
 	without.bound(term)
 	return without, nil
 }
+
+// rank orders the indexes that can answer a query. AllDocs is only used if there is nothing else, or for a range of
+// ids: it is in the order in which they are compared, and the others would be read as a whole.
+func (t *trace) rank(chosen []*Index, term *selector.Term) {
+	fields := fieldRanges(term)
+	if len(chosen) == 1 || !chosen[0].special() {
+		t.sorted = rank(chosen, fields)
+		return
+	}
+	t.sorted = rank(chosen[1:], fields)
+	if best := t.sorted[0]; len(best.ranges) > 0 && best.index.columns()[0] == "_id" && bounded(best.ranges[0]) &&
+		!bounded(exact(best.index.columns(), best.ranges, term)[0]) {
+		t.sorted = slices.Insert(t.sorted, 0, rank(chosen[:1], fields)[0])
+		return
+	}
+	t.rejected[chosen[0]] = rejection{stageUnfavored, "unfavored_type", true}
+}
+
+// bounded reports whether a range leaves out any values.
+func bounded(r Range) bool { return r.Low.Value != nil || r.High.Value != nil }
 
 // names reports whether use_index names the index.
 func (q *Query) names(ix *Index) bool {
