@@ -33,7 +33,7 @@ func (h *Handlers) AllDatabaseInfos(q *call.Request) error {
 // eachName writes an array with one element for each database that the parameters select. If it is sent in one piece,
 // it has an ETag.
 func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name string) error) error {
-	o, nothing, err := rows.NamesOptions(q)
+	ranges, err := rows.NamesOptions(q)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name s
 	defer s.Drop()
 	s.Buf = append(s.Buf, '[')
 	first := true
-	if !nothing {
+	for _, o := range ranges {
 		for name, err := range h.Store.Names(q.Ctx(), o) {
 			if err != nil {
 				return err
