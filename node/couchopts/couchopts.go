@@ -5,6 +5,7 @@
 package couchopts
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -28,7 +29,9 @@ type Option struct {
 	Given bool
 	// Secret values are stored, and never shown.
 	Secret bool
-	Text   string // for docs/settings.md
+	// File values name a file that every node reads.
+	File bool
+	Text string // for docs/settings.md
 
 	check func(value string) (why string) // nil for the options of package auth
 }
@@ -89,6 +92,27 @@ func (o *Option) Check(key, value string) (why string) {
 	case err != nil:
 		return err.Error()
 	}
+	return ""
+}
+
+// Unreadable returns why this node cannot read the file that a new value of an option names, or "". It is not part of
+// Check: a value that was set stays in effect, so that a file that is away for a moment does not turn it off.
+func (o *Option) Unreadable(value string) (why string) {
+	if !o.File || value == "" {
+		return ""
+	}
+	info, err := os.Stat(value)
+	switch {
+	case err != nil:
+		return "this node cannot read the file: " + err.Error()
+	case !info.Mode().IsRegular():
+		return "it is not a file"
+	}
+	f, err := os.Open(value)
+	if err != nil {
+		return "this node cannot read the file: " + err.Error()
+	}
+	f.Close()
 	return ""
 }
 

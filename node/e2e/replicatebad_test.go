@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -282,5 +284,36 @@ func TestReplicate_hopeless(t *testing.T) {
 		if !strings.Contains(text, says) {
 			t.Errorf("the log does not say %q", says)
 		}
+	}
+}
+
+// A file of certificates that the node cannot read is refused when it is set. Replications that fail because it is gone
+// later have the name of an error.
+func TestReplicate_unreadableFiles(t *testing.T) {
+	dir := t.TempDir()
+	node := start(t, dir)
+	c := node.client()
+	c.ok("PUT", "/db", "")
+	file := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"ssl_trusted_certificates_file", "cert_file", "key_file"} {
+		path := "/_node/_local/_config/replicator/" + key
+		for _, value := range []string{dir, filepath.Join(dir, "none.pem")} {
+			if r := c.do("PUT", path, fmt.Sprintf("%q", value)); r.status != 400 {
+				t.Errorf("%s = %s: %d %s", key, value, r.status, r.body)
+			}
+		}
+		c.ok("PUT", path, `""`)
+		c.ok("PUT", path, fmt.Sprintf("%q", file))
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	r := c.do("POST", "/_replicate", `{"source":"https://127.0.0.1:1/db","target":"db"}`)
+	if r.status != 500 || !strings.Contains(string(r.body), `"error":"replication_failed"`) ||
+		!strings.Contains(string(r.body), "ssl_trusted_certificates_file") {
+		t.Errorf("%d %s", r.status, r.body)
 	}
 }

@@ -300,7 +300,7 @@ func faultOf(why error) *Fault {
 		return f
 	}
 	name, reason, ok := strings.Cut(why.Error(), ": ")
-	if !ok {
+	if !ok || strings.Contains(name, " ") { // a sentence, such as of a file that cannot be read
 		name, reason = "replication_failed", why.Error()
 	}
 	return &Fault{500, name, reason}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -210,7 +211,8 @@ func (s *Settings) Set(ctx context.Context, section, key, value string) (old str
 	if err := s.Changeable(section, key); err != nil {
 		return "", err
 	}
-	if why := couchopts.Find(section, key).Check(key, value); why != "" {
+	o := couchopts.Find(section, key)
+	if why := cmp.Or(o.Check(key, value), o.Unreadable(value)); why != "" {
 		return "", fault.BadRequest("%s/%s: %s", section, key, why)
 	}
 	old, _ = s.Get(section, key)
