@@ -182,10 +182,19 @@ func (n *Node) runSQL(ctx context.Context, s console.Statement, to console.Resul
 	if who.Local == nil {
 		who.Local = n.httpListener.Addr()
 	}
-	err := n.sql.Wire().Run(ctx, who, s.SQL, sqlResults{to})
+	text, prefix := s.SQL, 0
+	var err error
+	if s.Explain != "" {
+		text, prefix, err = query.Explaining(ctx, s.SQL, s.Explain == console.PlanAndRun)
+	}
+	if err == nil {
+		err = n.sql.Wire().Run(ctx, who, text, sqlResults{to})
+	}
 	var failed *sqlstate.Error
 	if errors.As(err, &failed) {
-		return sqlError(failed)
+		told := sqlError(failed)
+		told.Position = max(0, told.Position-prefix) // in what the user wrote
+		return told
 	}
 	return err
 }

@@ -29,7 +29,15 @@ type Statement struct {
 	SQL      string `json:"sql"`
 	// Rows is how many rows are wanted; 0 means 1000. There are at most 10,000.
 	Rows int `json:"rows"`
+	// Explain asks for the plan of the one statement instead: Plan does not run it, PlanAndRun does.
+	Explain string `json:"explain"`
 }
+
+// Values of Statement.Explain.
+const (
+	Plan       = "plan"
+	PlanAndRun = "run"
+)
 
 // Results takes what a Statement returns: Columns, rows and Done for each statement in it, and notices at any time. An
 // error ends it.
@@ -56,6 +64,10 @@ func (p pages) sql(w http.ResponseWriter, r *http.Request) {
 	if s.Database == "" || s.Rows < 0 || s.Rows > maxRows {
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("`database` must be the name of a database, and `rows` a number "+
 			"up to %d.", maxRows))
+		return
+	}
+	if s.Explain != "" && s.Explain != Plan && s.Explain != PlanAndRun {
+		refuse(w, http.StatusBadRequest, "`explain` must be plan or run.")
 		return
 	}
 	if s.User = user; s.Rows == 0 {

@@ -117,6 +117,7 @@ func TestConsole_SQL(t *testing.T) {
 		{`{"database":"d","sql":"q","user":"root"}`, nil, 400},
 		{`{"sql":"q"}`, nil, 400},
 		{`{"database":"d","sql":"q","rows":10001}`, nil, 400},
+		{`{"database":"d","sql":"q","explain":"analyze"}`, nil, 400},
 		{`{"database":"d","sql":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 400},
 	} {
 		r := post(t.Context(), c.body, c.header...)

@@ -116,6 +116,9 @@ func TestConsole_Documents(t *testing.T) {
 	press(p, "#view", "Save")
 	p.WaitText("Someone has changed the document meanwhile")
 	p.WaitText("Not saved: the document has another revision now.")
+	if text := p.Text(); strings.Contains(text, "Saved as") {
+		t.Errorf("beside a refusal the page shows %s", text)
+	}
 	press(p, "#view", "Save mine over it")
 	p.WaitText("Saved as 4-")
 	press(p, "#view", "Compare")
@@ -158,6 +161,10 @@ func TestConsole_Documents(t *testing.T) {
 	p.Eval(`location.hash = '#/databases/orders'`, nil)
 	press(p, "#view", "Delete")
 	p.Wait(`document.querySelector('#ask .bar button').disabled`)
+	var named string
+	if p.Eval(`document.querySelector('#ask').getAttribute('aria-label')`, &named); named != "Delete" {
+		t.Errorf("the dialog's name is %q", named)
+	}
 	set(p, `document.querySelector('#ask input')`, "orders")
 	press(p, "#ask", "Delete")
 	p.WaitText("There is no database yet.")
@@ -477,6 +484,24 @@ func TestConsole_SQL(t *testing.T) {
 	p.WaitText("Execution Time")
 	p.Shot("console-plan")
 
+	// What is explained is not run, and nothing after it either.
+	for text, want := range map[string]string{
+		"SELECT count(*) FROM docs; DELETE FROM docs WHERE id = 'o001'": "only one statement can be explained at a time",
+		"BEGIN; DELETE FROM docs WHERE id = 'o001'; COMMIT":             "only one statement can be explained at a time",
+		"EXPLAIN ANALYZE DELETE FROM docs WHERE id = 'o001'":            "the statement is an EXPLAIN already",
+		"DELETE FROM docs WHERE id = 'o001'":                            "cost",
+		"SELECT ';' FROM docs WHERE id = $$; DELETE FROM docs$$ -- ;":   "cost",
+		"SELECT 1,\n  nope FROM docs":                                   "  nope FROM docs\n  ↑",
+	} {
+		set(p, editor, text)
+		press(p, "#view", "Explain")
+		p.Wait(`document.querySelector('#view').innerText.includes(` + quoted(want) + `)`)
+		if status := c.status("GET", "/orders/o001", ""); status != 200 {
+			t.Fatalf("after Explain of %s the document: %d", text, status)
+		}
+		run("SELECT 1 AS between")
+		p.WaitText("between")
+	}
 	run("SELECT id FROM docs WHERE nope = 1")
 	p.WaitText(`column "nope" does not exist`)
 	run("SELECT 1/0")

@@ -68,8 +68,10 @@ func TestPage_deadNode(t *testing.T) {
 	p.WaitText("live ●")
 	status.Store(2) // it is stopped: its connections stay
 	p.WaitText("n1 does not answer; what is shown is from ")
+	p.WaitText("not up to date: this node takes too long to answer")
 	status.Store(0)
 	p.WaitText("all is well: 3 nodes")
+	p.WaitText("live ●")
 }
 
 // A page whose session has ended asks for nothing any more, and says so.

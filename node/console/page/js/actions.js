@@ -40,8 +40,10 @@ export const ask = (label, question, work, word) => {
     },
     label,
   );
+  d.setAttribute('aria-label', label);
+  d.setAttribute('aria-describedby', 'question');
   d.replaceChildren(
-    el('p', {}, question),
+    el('p', { id: 'question' }, question),
     typed,
     said,
     el('div', { class: 'bar' }, go, el('button', { click: () => d.close(), autofocus: true }, 'Cancel')),

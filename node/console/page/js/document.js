@@ -80,7 +80,8 @@ export const documentPage = (place, name, id) => {
     local = id !== null && id.startsWith('_local/'); // it has no attachments, conflicts and history
   let stopped = false,
     stored = '', // what the editor had at first
-    meta = {};
+    meta = {},
+    standing = ''; // what is so of the document, whatever was done last
   const said = el('p', { role: 'status', class: 'dim' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
   const editor = el('textarea', {
@@ -93,6 +94,7 @@ export const documentPage = (place, name, id) => {
     tools = el('div', { class: 'bar' });
   const attempt = work => async () => {
     wrong.textContent = '';
+    said.textContent = standing;
     try {
       await work();
     } catch (e) {
@@ -333,7 +335,7 @@ export const documentPage = (place, name, id) => {
     stored = editor.value = pretty(JSON.stringify({ _id: id }));
     editor.hidden = editor.readOnly = false;
     wrong.textContent = '';
-    said.textContent = 'The document is deleted. What is saved here, or restored below, is its next revision.';
+    said.textContent = standing = 'The document is deleted. What is saved here, or restored below, is its next revision.';
     tools.replaceChildren(el('button', { click: save }, 'Save'), el('button', { click: reload }, 'Reload'));
     more.replaceChildren(history(restored));
   };
@@ -360,7 +362,7 @@ export const documentPage = (place, name, id) => {
     editor.value = long ? '' : stored;
     editor.hidden = long;
     editor.readOnly = false;
-    said.textContent = long ? `The document has ${bytes(body.length)}, too much to edit here.` : '';
+    said.textContent = standing = long ? `The document has ${bytes(body.length)}, too much to edit here.` : '';
     tools.replaceChildren(
       long ? el('a', { href: at, download: `${id}.json` }, 'Download') : el('button', { click: save }, 'Save'),
       el('button', { click: reload }, 'Reload'),

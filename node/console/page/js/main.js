@@ -9,15 +9,17 @@ const place = document.getElementById('view'),
   verdict = document.getElementById('verdict');
 const nav = document.getElementById('nav');
 let end = () => {},
-  told = false, // whether the view says by itself that it is up to date
+  wrong = { verdict: null, view: null }, // what either says is not up to date
   here = location.hash, // the address that is shown
   last = null, // the verdict
   heard = Date.now(); // when it came
 
 const patience = 6000; // without a verdict, in ms: it is asked for every two seconds
 
-const say = problem => {
-  const now = ended() ? 'signed out' : problem === null ? 'live ●' : `not up to date: ${problem}`;
+const say = (who, problem) => {
+  wrong[who] = problem;
+  const any = wrong.verdict ?? wrong.view;
+  const now = ended() ? 'signed out' : any === null ? 'live ●' : `not up to date: ${any}`;
   if (status.textContent !== now) status.textContent = now;
   status.classList.toggle('lost', now !== 'live ●');
 };
@@ -38,7 +40,7 @@ const where = () => {
 const show = () => {
   const [name, rest, query] = where();
   end();
-  told = false;
+  wrong.view = null;
   here = location.hash;
   place.replaceChildren();
   nav.replaceChildren(
@@ -47,7 +49,6 @@ const show = () => {
     ),
   );
   if (!Object.hasOwn(views, name)) {
-    told = false;
     end = () => {};
     place.append(
       section(
@@ -57,16 +58,7 @@ const show = () => {
     );
     return;
   }
-  end =
-    views[name][1](
-      place,
-      problem => {
-        told = true;
-        say(problem);
-      },
-      rest,
-      query,
-    ) || (() => {});
+  end = views[name][1](place, problem => say('view', problem), rest, query) || (() => {});
 };
 
 /** What the page shows, when it is not what is so now. */
@@ -130,7 +122,7 @@ window.addEventListener('signedout', () => {
     el('button', { class: 'main', click: () => location.reload() }, 'Sign in again'),
   );
   document.title = 'signed out · Divan';
-  say(null);
+  say('verdict', null);
 });
 /** Whether the view has edits that are not saved. */
 const unsaved = () => !!end.unsaved && end.unsaved();
@@ -170,7 +162,10 @@ document.addEventListener('visibilitychange', () => {
 });
 setInterval(() => {
   retime();
-  if (!ended() && !document.hidden && Date.now() - heard > patience) lose('this node takes too long to answer', true);
+  if (ended() || document.hidden || Date.now() - heard <= patience) return;
+  const problem = 'this node takes too long to answer';
+  lose(problem, true);
+  say('verdict', problem);
 }, 1000);
 follow(
   'verdict',
@@ -179,7 +174,7 @@ follow(
   (problem, e) => {
     if (ended()) return;
     if (problem !== null) lose(problem, e.silent);
-    if (!told || problem !== null) say(problem);
+    say('verdict', problem);
   },
   true,
 );

@@ -76,8 +76,8 @@ export const query = (place, say, [name], search) => {
     out = el('div', {});
   const stop = el('button', { disabled: true, click: () => running && running.abort() }, 'Cancel');
 
-  /** Runs what is selected, or all; wrap makes it an EXPLAIN. */
-  const run = async (show, wrap = s => s, rows = 1000) => {
+  /** Runs what is selected, or all, or asks for its plan. */
+  const run = async (show, { explain = '', rows = 1000 } = {}) => {
     if (running) running.abort();
     const mine = (running = new AbortController()),
       from = box.selectionStart,
@@ -111,8 +111,9 @@ export const query = (place, say, [name], search) => {
       }
     }, 500);
     try {
-      const found = await sql(database.value, wrap(source), {
+      const found = await sql(database.value, source, {
         rows,
+        explain,
         signal: mine.signal,
         take: s => {
           soFar = s;
@@ -194,8 +195,6 @@ export const query = (place, say, [name], search) => {
       run(results);
     }
   });
-  const whole = s => `EXPLAIN (FORMAT JSON) ${s.replace(/;\s*$/, '')}`,
-    analyzed = s => `EXPLAIN (ANALYZE, FORMAT JSON) ${s.replace(/;\s*$/, '')}`;
   place.append(
     el(
       'section',
@@ -215,9 +214,9 @@ export const query = (place, say, [name], search) => {
         'div',
         { class: 'bar' },
         el('button', { class: 'main', click: () => run(results) }, 'Run'),
-        el('button', { click: () => run(plan, whole) }, 'Explain'),
-        el('button', { title: 'Runs the statement too', click: () => run(plan, analyzed) }, 'Explain and run'),
-        el('button', { click: () => run(results, s => s, most) }, `Run, up to ${count(most)} rows`),
+        el('button', { click: () => run(plan, { explain: 'plan' }) }, 'Explain'),
+        el('button', { title: 'Runs the statement too', click: () => run(plan, { explain: 'run' }) }, 'Explain and run'),
+        el('button', { click: () => run(results, { rows: most }) }, `Run, up to ${count(most)} rows`),
         stop,
         said,
       ),

@@ -181,10 +181,11 @@ export const act = async action => {
 
 /**
  * Runs SQL and returns its results: [{columns, rows, done}], with notices and more. take gets the same object when it
- * begins: it grows. A statement's error is thrown, with its code, hint and position.
+ * begins: it grows. A statement's error is thrown, with its code, hint and position. With explain: 'plan' the result is its
+ * plan, and it is not run; with 'run' it is.
  */
-export const sql = async (database, text, { rows = 1000, signal, take = () => {} } = {}) => {
-  const r = await post('sql', { database, sql: text, rows }, signal);
+export const sql = async (database, text, { rows = 1000, signal, take = () => {}, explain = '' } = {}) => {
+  const r = await post('sql', { database, sql: text, rows, explain }, signal);
   const out = { results: [], notices: [], more: '' },
     decoder = new TextDecoder();
   let rest = '',
