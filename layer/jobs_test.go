@@ -149,6 +149,36 @@ func TestStore_Claim_afterLease(t *testing.T) {
 	}
 }
 
+// The failures of a job are forgotten when a run of it ends well, and when it says that it goes well.
+func TestStore_Recovered(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	enqueue(t, s, "a")
+	failing := claim(t, s, time.Minute)
+	if err := s.Postpone(t.Context(), failing, 0, errors.New("no")); err != nil {
+		t.Fatal(err)
+	}
+	next := claim(t, s, time.Minute)
+	if err := s.Renew(t.Context(), next, []byte(`{"n":1}`)); err != nil || next.Failures != 1 {
+		t.Fatalf("renewed: %+v, %v", next, err)
+	}
+	if err := s.Recovered(t.Context(), next, []byte(`{"n":2}`)); err != nil {
+		t.Fatal(err)
+	}
+	stored, w, err := s.Job(t.Context(), "t", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Cancel()
+	for _, j := range []*layer.Job{next, stored} {
+		if j.Failures != 0 || j.Error != "" || string(j.Progress) != `{"n":2}` || j.State != layer.JobRunning {
+			t.Errorf("after it went well: %+v", j)
+		}
+	}
+	if layer.KindOf(s.Recovered(t.Context(), failing, nil)) != layer.Conflict {
+		t.Error("a run that has ended recovers")
+	}
+}
+
 // A worker leaves another worker's jobs to that worker for a while, and takes its own even if they are behind them.
 func TestStore_Claim_grace(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})

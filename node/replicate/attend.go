@@ -134,6 +134,10 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 		}
 	}
 	now := t.Status()
+	if r.isWellAgain(now) {
+		r.rec.Errors = 0
+		return r.lost(r.m.o.Store.Recovered(ctx, r.job, r.rec.encode()))
+	}
 	if r.rec.Stats != nil && *r.rec.Stats == now.Stats && bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) &&
 		bytes.Equal(r.rec.Recorded, now.Checkpointed) && r.rec.Trouble == now.Trouble {
 		return nil
@@ -150,11 +154,22 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 		pending = &n
 	}
 	r.rec.figures(now, pending)
-	err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode())
-	if layer.KindOf(err) == layer.Conflict && err != nil {
+	return r.lost(r.m.o.Store.Renew(ctx, r.job, r.rec.encode()))
+}
+
+// isWellAgain reports whether a run has lasted long enough, without a failing request now, to end a series of failures.
+func (r *run) isWellAgain(now transfer.Status) bool {
+	return (r.job.Failures > 0 || r.rec.Errors > 0) && now.Trouble == "" &&
+		time.Since(r.began) > r.m.o.Settings().HealthThreshold
+}
+
+// lost returns errChanged if a renewal failed because the run no longer has its job. What was not written for another
+// reason is written the next time.
+func (r *run) lost(err error) error {
+	if err != nil && layer.KindOf(err) == layer.Conflict {
 		return errChanged
 	}
-	return nil // written the next time
+	return nil
 }
 
 func unescaped(database string) string {

@@ -243,6 +243,15 @@ func claimFirst(s *db.Store, tx kv.Transaction, typ string, w Worker) (*Job, *Du
 // Renew reports that the worker is alive and stores progress, unless it is nil; then it costs only one small write. It
 // returns Conflict if another worker has taken over the job: the caller must stop at once.
 func (s Store) Renew(ctx context.Context, j *Job, progress []byte) error {
+	return s.renew(ctx, j, progress, false)
+}
+
+// Recovered is Renew for a run that has been going well for long enough that earlier failures no longer count.
+func (s Store) Recovered(ctx context.Context, j *Job, progress []byte) error {
+	return s.renew(ctx, j, progress, true)
+}
+
+func (s Store) renew(ctx context.Context, j *Job, progress []byte, recovered bool) error {
 	// Needs no transaction id: counting twice does no harm.
 	_, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		b, err := readBeat(s.Store, tx, j)
@@ -254,7 +263,7 @@ func (s Store) Renew(ctx context.Context, j *Job, progress []byte) error {
 		}
 		b.Count++
 		writeBeat(s.Store, tx, j, *b)
-		if progress == nil {
+		if progress == nil && !recovered {
 			return struct{}{}, nil
 		}
 		now, err := ReadJob(s.Store, tx, j.Type, j.ID)
@@ -264,13 +273,21 @@ func (s Store) Renew(ctx context.Context, j *Job, progress []byte) error {
 		if now == nil || now.State != JobRunning || now.Token != j.Token {
 			return struct{}{}, jobLost(j)
 		}
-		now.Progress = progress
+		if progress != nil {
+			now.Progress = progress
+		}
+		if recovered {
+			now.Failures, now.Error, now.Full = 0, "", false
+		}
 		WriteJob(s.Store, tx, now)
 		return struct{}{}, nil
 	})
 	s.Clock.Saw(c.Version)
 	if err == nil && progress != nil {
 		j.Progress = progress
+	}
+	if err == nil && recovered {
+		j.Failures, j.Error, j.Full = 0, "", false
 	}
 	return err
 }
