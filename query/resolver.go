@@ -147,7 +147,7 @@ func datum(v any) (types.Datum, error) {
 // sessionsTable is divan.sessions if the node does not provide one of the whole cluster.
 var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of this node",
 	Columns: []exec.SystemColumn{
-		{Name: "pid", Type: "int8"}, {Name: "username", Type: "text"}, {Name: "database", Type: "text"},
+		{Name: "pid", Type: "int4"}, {Name: "username", Type: "text"}, {Name: "database", Type: "text"},
 		{Name: "application_name", Type: "text"},
 		{Name: "client", Type: "text"}, {Name: "tls", Type: "bool"}, {Name: "started", Type: "timestamptz"},
 		{Name: "state", Type: "text"},

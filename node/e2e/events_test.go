@@ -69,7 +69,7 @@ func TestEvents_Death(t *testing.T) {
 		t.Errorf("anna's session is on %q, %v", where, err)
 	}
 	var ended bool
-	if err := conn.QueryRow(t.Context(), `SELECT pg_terminate_backend(pid::int4) FROM divan.sessions `+
+	if err := conn.QueryRow(t.Context(), `SELECT pg_terminate_backend(pid) FROM divan.sessions `+
 		`WHERE username = 'anna'`).Scan(&ended); err != nil || !ended {
 		t.Errorf("anna's session on node0 is not ended: %v", err)
 	}

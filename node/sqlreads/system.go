@@ -37,8 +37,9 @@ func (s *Source) SystemTables(n Node) []Table {
 			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8",
 			"restarts int8",
 			"last_failure text", "last_failure_at timestamptz", "facts jsonb", "node text"),
+		// pid has the type of pg_stat_activity.pid, which pg_terminate_backend takes.
 		table("sessions", "the SQL sessions of all nodes: your own, and all for server admins", n.sessions,
-			"pid int8", "username text", "database text", "application text", "remote text", "tls bool",
+			"pid int4", "username text", "database text", "application text", "remote text", "tls bool",
 			"since timestamptz", "state text",
 			"statement text", "statement_since timestamptz", "rows int8", "node text",
 			"returned int8", "examined int8", "plan text"),

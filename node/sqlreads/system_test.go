@@ -84,7 +84,7 @@ func fits(v any, typ string) bool {
 	case bool:
 		return typ == "bool"
 	case int64:
-		return typ == "int8"
+		return typ == "int8" || typ == "int4"
 	case float64:
 		return typ == "float8"
 	case time.Time:
