@@ -110,6 +110,12 @@ func (b *Browser) Open(url string, v View) *Page {
 	return p
 }
 
+// Resize changes the size of the window.
+func (p *Page) Resize(width, height int) {
+	p.t.Helper()
+	p.do(chromedp.EmulateViewport(int64(width), int64(height)))
+}
+
 // do takes steps, within a bounded time.
 func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()

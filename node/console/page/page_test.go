@@ -99,16 +99,49 @@ func show(t *testing.T, b *browser.Browser, api map[string]any, view, shot strin
 			t.Errorf("%s: the page complains: %s", shot, problem)
 		}
 	}
-	var wide []string
-	p.Eval(`[...document.querySelectorAll('body *')].filter(e => !e.closest('.skip, .grid, svg, option, dialog') &&
-		e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))`, &wide)
-	if len(wide) > 0 {
-		t.Errorf("%s: %d elements do not fit into %d pixels: %s", shot, len(wide), how.Width, wide[len(wide)-1])
-	}
+	fits(t, p, shot, how.Width)
 	var s shown
 	p.Eval("document.documentElement.outerHTML", &s.html)
 	s.text = p.Text()
+	if how.Width == laptop {
+		for _, width := range between {
+			p.Resize(width, 900)
+			fits(t, p, shot, width)
+		}
+	}
 	return s
+}
+
+// laptop is the width of a window that is then made as narrow as others between it and a phone: a window beside
+// another one, a tablet upright and across.
+const laptop = 1280
+
+var between = []int{1100, 1099, 1024, 901, 900, 800, 768, 720, 701, 700, 600}
+
+// fits fails if a page is wider than its window, or breaks short words.
+func fits(t *testing.T, p *browser.Page, shot string, width int) {
+	t.Helper()
+	var wide, broken []string
+	p.Eval(`[...document.querySelectorAll('body *')].filter(e => !e.closest('.skip, .grid, svg, option, dialog') &&
+		e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))`, &wide)
+	if len(wide) > 0 {
+		t.Errorf("%s: %d elements do not fit into %d pixels: %s", shot, len(wide), width, wide[len(wide)-1])
+	}
+	p.Eval(`(() => {
+		const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), broken = [], range = new Range();
+		for (let n; (n = texts.nextNode());) {
+			if (n.parentElement.closest('.skip, .grid, svg, option, dialog, pre')) continue;
+			for (const word of n.data.matchAll(/(?<!\S)[A-Za-z]{2,14}(?!\S)/g)) {
+				range.setStart(n, word.index);
+				range.setEnd(n, word.index + word[0].length);
+				if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) broken.push(word[0]);
+			}
+		}
+		return broken;
+	})()`, &broken)
+	if len(broken) > 0 {
+		t.Errorf("%s: words break at %d pixels: %q", shot, width, broken)
+	}
 }
 
 func answer(w http.ResponseWriter, api map[string]any, name string) {

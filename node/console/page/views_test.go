@@ -52,7 +52,7 @@ func TestPage(t *testing.T) {
 	b := browser.Start(t)
 	for view, wants := range views {
 		t.Run("view "+view, func(t *testing.T) {
-			sizes := map[string]browser.View{"phone": {Width: 360, Height: 740, Dark: true}, "laptop": {Width: 1280,
+			sizes := map[string]browser.View{"phone": {Width: 360, Height: 740, Dark: true}, "laptop": {Width: laptop,
 				Height: 800}}
 			if view == "" || view == "plots" || view == "databases/orders" || view == "sql/orders" {
 				sizes["wall"] = browser.View{Width: 2560, Height: 1440, Dark: true}

@@ -11,7 +11,8 @@ const facts = a =>
     .map(([k, v]) => `${k.replaceAll('_', ' ')} ${count(v)}`)
     .join(' · ');
 
-const state = a => badge(a.recent ? 'failed' : a.state === 'restarting' ? 'restarting' : '', text(a.state));
+const state = a =>
+  el('span', { class: 'short' }, badge(a.recent ? 'failed' : a.state === 'restarting' ? 'restarting' : '', text(a.state)));
 const restart = a =>
   button('Restart', `Actor ${a.id} on ${a.node} and all actors below it begin anew. Nothing is lost.`, {
     do: 'restart_actor',

@@ -31,7 +31,7 @@ export const table = (caption, columns, rows, order) => {
             'th',
             {
               scope: 'col',
-              class: c.number ? 'n' : '',
+              class: `${c.number ? 'n' : ''} ${c.extra ? 'extra' : ''}`.trim(),
               'aria-sort': order && order.sort === c.sort && c.sort ? (order.desc ? 'descending' : 'ascending') : null,
             },
             order && c.sort
