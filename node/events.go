@@ -37,6 +37,7 @@ func (n *Node) startConsole(context.Context) error {
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
 		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf, Still: stillAdmin(&n.auth), SQL: n.runSQL,
+		Plain:  plainly,
 		Secret: func() []byte { return n.auth.DerivedSecret("console") },
 		Peers:  consolePeers{&n.joined}})
 	return nil

@@ -23,6 +23,8 @@ type Options struct {
 	Acts Acts
 	// SQL runs a statement, and cancels it when ctx ends. It returns the statement's error as a *state.SQLError.
 	SQL func(ctx context.Context, s Statement, to Results) error
+	// Plain says in plain words what an error of the store means and what to do, or returns "" for others. May be nil.
+	Plain func(err error) string
 	// User returns the name of the user of a request. Still reports whether its user may still see the console: while
 	// a page is open, the user's password or session can end.
 	User  func(ctx context.Context) string
@@ -81,6 +83,16 @@ func New(o Options) *Console {
 		"settings": answering(c.local.settingsHere),
 	}
 	return c
+}
+
+// told returns an error as the page shows it.
+func (o *Options) told(err error) string {
+	if o.Plain != nil {
+		if text := o.Plain(err); text != "" {
+			return text
+		}
+	}
+	return err.Error()
 }
 
 // Close ends the streams to pages.

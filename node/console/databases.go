@@ -124,7 +124,7 @@ func readAll(ctx context.Context, c *Console, names []string, whole bool) bool {
 					continue
 				}
 				if d.Name = name; err != nil {
-					d.Error = short(err.Error())
+					d.Error = short(c.o.told(err))
 				}
 				c.known.put(d)
 			}

@@ -37,11 +37,11 @@ func (p pages) handler(prefix string) http.Handler {
 		mux.HandleFunc("GET "+prefix+"/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("live") == "" {
 				found, err := v(r.Context(), r)
-				respond(w, found, err)
+				p.respond(w, found, err)
 				return
 			}
 			if _, err := v(r.Context(), r); err != nil { // before the status is sent
-				respond(w, nil, err)
+				p.respond(w, nil, err)
 				return
 			}
 			p.live(w, r, func(ctx context.Context) (any, error) { return v(ctx, r) })
@@ -160,7 +160,7 @@ type badRequest string
 func (e badRequest) Error() string { return string(e) }
 
 // respond answers with a value or an error.
-func respond(w http.ResponseWriter, v any, err error) {
+func (p pages) respond(w http.ResponseWriter, v any, err error) {
 	var bad badRequest
 	var query table.QueryError
 	switch {
@@ -169,7 +169,7 @@ func respond(w http.ResponseWriter, v any, err error) {
 	case errors.As(err, &bad) || errors.As(err, &query):
 		refuse(w, http.StatusBadRequest, err.Error()+".")
 	default:
-		refuse(w, http.StatusServiceUnavailable, err.Error())
+		refuse(w, http.StatusServiceUnavailable, p.c.o.told(err))
 	}
 }
 

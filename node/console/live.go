@@ -50,7 +50,7 @@ func (p pages) live(w http.ResponseWriter, r *http.Request, view func(context.Co
 		after, err := plain(r.Context(), view)
 		switch {
 		case err != nil:
-			err = event(w, "trouble", err.Error())
+			err = event(w, "trouble", p.c.o.told(err))
 			before, first = nil, true
 		case first:
 			err = event(w, "state", after)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -153,5 +154,23 @@ func TestConsole_SQLStreams(t *testing.T) {
 	case <-ended:
 	case <-time.After(10 * time.Second):
 		t.Error("the statement still runs")
+	}
+}
+
+// What is wrong with the store is said in plain words.
+func TestConsole_Plain(t *testing.T) {
+	p := &parts{used: map[string]console.Use{}}
+	here := p.here("n1", 1)
+	here.Jobs = func(context.Context) iter.Seq2[state.Job, error] {
+		return func(yield func(state.Job, error) bool) { yield(state.Job{}, errors.New("kv: no (1031)")) }
+	}
+	c := console.New(console.Options{Node: "n1", Events: events.New("n1", nil), History: history.New(),
+		Here: here, Acts: p.acts(), User: func(context.Context) string { return "anna" },
+		Plain: func(error) string { return "the store rests" },
+		Still: func(*http.Request) bool { return true }, Secret: func() []byte { return []byte("secret") }})
+	w := httptest.NewRecorder()
+	c.Handler("/api").ServeHTTP(w, httptest.NewRequest("GET", "/api/jobs", nil))
+	if w.Code != 503 || !strings.Contains(w.Body.String(), `"the store rests"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

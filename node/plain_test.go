@@ -1,0 +1,29 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// The console shows what is wrong with the store without the codes of its client.
+func TestPlainly(t *testing.T) {
+	for code, want := range map[kv.Code]string{
+		kv.CodeTimedOut:    "the store takes too long to answer. If",
+		kv.CodeUnreachable: "it said so. See whether it runs",
+		kv.CodeKeyTooLarge: "a name is too long",
+		kv.CodeDiskFull:    "it said so. The view Storage",
+		9999:               "it said so",
+	} {
+		got := plainly(fmt.Errorf("layer: names: %w", kv.NewError(code, "it said so", nil)))
+		if !strings.HasPrefix(got, want) || strings.Contains(got, "kv:") || strings.Contains(got, fmt.Sprint(int(code))) {
+			t.Errorf("%d is %q", code, got)
+		}
+	}
+	if got := plainly(errors.New("kv: no (1031)")); got != "" {
+		t.Errorf("another error is %q", got)
+	}
+}
