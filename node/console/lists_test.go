@@ -2,16 +2,13 @@ package console_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,175 +17,6 @@ import (
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/console/table"
 )
-
-// parts are the parts of a node of a test.
-type parts struct {
-	actors    []state.Actor
-	walks     atomic.Int64 // of all actors
-	visits    atomic.Int64 // of actors, behind a place
-	gone      bool         // the actor at a place
-	drained   string       // the node that is
-	shards    []state.Shard
-	databases int
-	indexes   int          // of each node
-	reads     atomic.Int64 // databases and indexes that were read
-	slow      time.Duration
-	mu        sync.Mutex
-	used      map[string]console.Use
-	report    state.Report
-	jobs      []state.Job
-	sessions  []state.Session
-	did       []string
-	lost      error // of the store
-}
-
-func (p *parts) use(name string, u console.Use) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.used[name] = u
-}
-
-func (p *parts) here(node string, nodes int) console.Here {
-	return console.Here{
-		Members: func() (list []state.Node) {
-			for i := range nodes {
-				name := fmt.Sprint("n", i+1)
-				list = append(list, state.Node{Name: name, State: "ok", Text: "it works", Self: name == node})
-				if p.drained == name {
-					list[i].State = "draining"
-				}
-			}
-			return list
-		},
-		Report: func(context.Context) state.Report { return p.report },
-		Actors: func() iter.Seq[state.Actor] {
-			p.walks.Add(1)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return slices.Values(p.actors)
-		},
-		ActorsBehind: func(place []string, visit func(state.Actor) bool) (at []string) {
-			i := 0
-			if place != nil {
-				i = slices.IndexFunc(p.actors, func(a state.Actor) bool { return a.ID == place[0] })
-				if p.gone {
-					p.actors = slices.Delete(p.actors, i, i+1)
-					i--
-				}
-				i++
-			}
-			for _, a := range p.actors[i:] {
-				p.visits.Add(1)
-				if !visit(a) {
-					return []string{a.ID}
-				}
-			}
-			return nil
-		},
-		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
-		Shards:   func() iter.Seq[state.Shard] { return slices.Values(p.shards) },
-		Indexes:  func(context.Context) ([]state.Index, error) { return p.listIndexes(node), p.lost },
-		Tasks: func() []state.Task {
-			return []state.Task{{Node: node, Type: "indexer", Database: "db", Raw: json.RawMessage(`{"node":"` + node + `"}`)}}
-		},
-		Storage: func(context.Context) state.Storage { return state.Storage{Node: node, Engine: "embedded"} },
-		Scripts: func() state.Scripts { return state.Scripts{Node: node, Running: 2} },
-		Settings: func() []state.Setting {
-			return []state.Setting{{Name: "sql.listen", Value: node, Default: "n1"}, {Name: "name", Value: "x"}}
-		},
-		Jobs: func(context.Context) iter.Seq2[state.Job, error] {
-			return func(yield func(state.Job, error) bool) {
-				for _, j := range p.jobs {
-					if !yield(j, nil) {
-						return
-					}
-				}
-				if p.lost != nil {
-					yield(state.Job{}, p.lost)
-				}
-			}
-		},
-		Replications: func(context.Context) iter.Seq2[state.Replication, error] {
-			return func(yield func(state.Replication, error) bool) {
-				yield(state.Replication{Source: "a", Target: "b", State: "running"}, p.lost)
-			}
-		},
-		Databases: func(context.Context) iter.Seq2[string, error] {
-			return func(yield func(string, error) bool) {
-				if p.lost != nil {
-					yield("", p.lost)
-					return
-				}
-				for i := range p.databases {
-					if !yield(fmt.Sprintf("db%05d", i), nil) {
-						return
-					}
-				}
-			}
-		},
-		Database: func(ctx context.Context, name string, whole bool) (state.Database, error) {
-			p.reads.Add(1)
-			if p.slow > 0 {
-				select {
-				case <-time.After(p.slow):
-				case <-ctx.Done():
-					return state.Database{}, ctx.Err()
-				}
-			}
-			n := int64(0)
-			_, _ = fmt.Sscanf(name, "db%d", &n)
-			n = n * 7919 % 10_007
-			if !whole {
-				return state.Database{Name: name, Docs: &n}, nil
-			}
-			indexes := int(n % 7)
-			return state.Database{Name: name, Docs: &n, Indexes: &indexes}, nil
-		},
-		Used: func(visit func(string, console.Use)) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			for name, u := range p.used {
-				visit(name, u)
-			}
-		},
-	}
-}
-
-// actorsOf returns actors that count how many of them are looked at.
-func actorsOf(node string, n int, looks *atomic.Int64) (list []state.Actor) {
-	for i := range n {
-		list = append(list, state.Actor{Node: node, ID: fmt.Sprintf("databases/database:db%06d/shard:s", i), Kind: "shard",
-			State: "watching", Name: "s", Mailbox: i % 1000, Look: func() json.RawMessage {
-				looks.Add(1)
-				return json.RawMessage(`{"listeners":3,"wakes":4711}`)
-			}})
-	}
-	return list
-}
-
-// listIndexes returns the indexes of a node, which count how many of them are read.
-func (p *parts) listIndexes(node string) (list []state.Index) {
-	for i := range p.indexes {
-		row := state.Index{Node: node, Database: fmt.Sprintf("db%05d", i), Design: "_design/" + node, Views: []string{"v"}}
-		row.Look = func(ctx context.Context) (state.Index, error) {
-			p.reads.Add(1)
-			if p.slow > 0 {
-				select {
-				case <-time.After(p.slow):
-				case <-ctx.Done():
-					return state.Index{}, ctx.Err()
-				}
-			}
-			if i == 5 {
-				return state.Index{}, errors.New("it was deleted")
-			}
-			row.Rows = int64(i) * 7919 % 4007
-			return row, nil
-		}
-		list = append(list, row)
-	}
-	return list
-}
 
 // All indexes are searched and sorted, and of those on the page, or of all to sort by what they have, the state is
 // read.
