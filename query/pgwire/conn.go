@@ -98,12 +98,14 @@ func (c *conn) step() bool {
 		if c.out.Flush() != nil {
 			return false
 		}
+		c.rest(c.outside && c.copying == nil)
 	}
 	patience := c.session.IdleTimeout()
 	if patience > 0 {
 		c.deadline(time.Now().Add(patience))
 	}
 	typ, body, err := c.in.next(maxMessage)
+	c.rest(false)
 	c.setIdle(false)
 	if patience > 0 {
 		c.deadline(time.Time{})

@@ -29,6 +29,8 @@ type link struct {
 		running context.CancelCauseFunc // of the current statement, or nil
 		waiting bool                    // between the messages of a COPY FROM STDIN
 		pending error                   // cancels the next message of the COPY
+		resting bool                    // waits for the client, with everything answered that has arrived
+		ending  bool                    // terminate when the connection rests
 		closing bool                    // the server is shutting down
 		evicted bool                    // ended before authentication to make room for others
 	}
@@ -87,11 +89,33 @@ func (l *link) waitForData(on bool) {
 	l.mu.waiting, l.mu.pending = on, nil
 }
 
-// terminate is for Shutdown: it cancels the current statement and the wait for the client. It may be called from any
-// goroutine.
+// rest begins and ends the time in which everything that has arrived is answered.
+func (l *link) rest(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.resting = on; on && l.mu.ending {
+		l.close()
+	}
+}
+
+// finish terminates the connection once it has answered what has arrived. It may be called from any goroutine.
+func (l *link) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.ending = true; l.mu.resting {
+		l.close()
+	}
+}
+
+// terminate cancels the current statement and the wait for the client. It may be called from any goroutine.
 func (l *link) terminate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.close()
+}
+
+// close is terminate with mu locked.
+func (l *link) close() {
 	l.mu.closing = true
 	if l.mu.running != nil {
 		l.mu.running(errShutdown)

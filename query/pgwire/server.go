@@ -273,33 +273,56 @@ func (s *Server) Terminate(pid uint32) bool {
 	return c != nil
 }
 
-// Shutdown stops accepting, cancels running statements (57P01), and waits for the connections to end. If ctx ends
-// first, it closes them and still waits for their goroutines.
+const (
+	// finishWithin is how long Shutdown leaves statements and transactions alone if its context has no deadline, and
+	// lastWords how long before the deadline it cancels them.
+	finishWithin = 2 * time.Second
+	lastWords    = 500 * time.Millisecond
+)
+
+// Shutdown stops accepting, and ends each connection (57P01) as soon as it waits for its client outside a transaction.
+// Half a second before ctx ends, or after two seconds if it has no deadline, it cancels what still runs. When ctx ends,
+// it closes the remaining connections and still waits for their goroutines.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.mu.closed = true
 	for l := range s.mu.listeners {
 		_ = l.Close()
 	}
-	for c := range s.mu.conns {
-		c.terminate()
-	}
 	s.mu.Unlock()
+	s.each((*conn).finish)
 	done := make(chan struct{})
 	go func() { s.wg.Wait(); close(done) }()
+	within := finishWithin
+	if end, ok := ctx.Deadline(); ok {
+		within = time.Until(end) - lastWords
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
 	var err error
-	select {
-	case <-done:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-		s.mu.Lock()
-		for c := range s.mu.conns {
-			c.hangUp()
+	for waits := true; waits; {
+		select {
+		case <-done:
+			waits = false
+		case <-late.C:
+			s.each((*conn).terminate)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+			s.each((*conn).hangUp)
+			s.stop(ErrServerClosed)
+			<-done
+			waits = false
 		}
-		s.mu.Unlock()
-		s.stop(ErrServerClosed)
-		<-done
 	}
 	s.stop(ErrServerClosed)
 	return err
+}
+
+// each calls f for every connection.
+func (s *Server) each(f func(*conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.mu.conns {
+		f(c)
+	}
 }

@@ -293,6 +293,31 @@ func TestServer_Shutdown(t *testing.T) {
 	}
 }
 
+// A statement that ends soon is answered before its connection ends.
+func TestServer_Shutdown_finishes(t *testing.T) {
+	srv, addr := serve(t, &fake{}, nil)
+	c := login(t, addr)
+	c.send(query("drip 10"))
+	if _, ok := c.receive().(*pgproto3.RowDescription); !ok {
+		t.Fatal("no row description")
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		ended <- srv.Shutdown(ctx)
+	}()
+	if got := c.until('Z'); got != "D*10 C:SELECT 10 Z:I" {
+		t.Errorf("got %s", got)
+	}
+	if got := c.until('E'); got != "E:57P01" || c.last.Severity != "FATAL" {
+		t.Errorf("got %s (%s)", got, c.last.Severity)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServer_TooMany(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 2 })
 	login(t, addr)
