@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/exec/exectest"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -54,5 +55,24 @@ func TestExplaining(t *testing.T) {
 				t.Errorf("%q: %q, %v, want %q", text, got, err, refusal)
 			}
 		}
+	}
+}
+
+// EXPLAIN runs nothing, also not what a LIMIT depends on.
+func TestExplain_RunsNothing(t *testing.T) {
+	s := exectest.NewStore()
+	cities(s)
+	ss := openSession(t, s, "cities")
+	for _, limit := range []string{
+		"LIMIT (SELECT 1/0)", "OFFSET (SELECT 1/0)", "LIMIT (SELECT length(pg_sleep(3600)::text))",
+		"OFFSET length(pg_sleep(3600)::text)", "FETCH FIRST (SELECT 1/0) ROWS WITH TIES",
+	} {
+		if _, err := run(t.Context(), ss, "EXPLAIN SELECT id FROM docs ORDER BY id "+limit, 100); err != nil {
+			t.Errorf("%s: %v", limit, err)
+		}
+	}
+	rows, err := run(t.Context(), ss, "SELECT id FROM docs ORDER BY id LIMIT (SELECT 2) OFFSET (SELECT 1)", 100)
+	if err != nil || len(rows) != 2 {
+		t.Errorf("%v, %v", rows, err)
 	}
 }

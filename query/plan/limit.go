@@ -44,20 +44,24 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 	return &sets.Limit{Input: plan, Count: limit, Skip: skip}
 }
 
-// refersOut reports whether a LIMIT or OFFSET has columns. They are those of a query around it.
-func refersOut(e exec.Expr) bool {
+// knownLater reports whether a LIMIT or OFFSET cannot be evaluated before the plan runs: it has columns, which are those
+// of a query around it, or a query or volatile function, which EXPLAIN must not run.
+func knownLater(e exec.Expr) (later bool) {
 	if e == nil {
 		return false
 	}
-	found := false
 	exec.Walk(e, func(e exec.Expr) {
-		_, is := e.(*exec.Col)
-		found = found || is
+		switch e := e.(type) {
+		case *exec.Col, *exec.Subquery:
+			later = true
+		case *exec.Call:
+			later = later || e.Func.Volatility == exec.Volatile
+		}
 	})
-	return found
+	return later
 }
 
-// limitedLater plans a query whose LIMIT or OFFSET depends on the row of a query around it.
+// limitedLater plans a query whose LIMIT or OFFSET is only known when the plan runs.
 func (p *planning) limitedLater(q *bind.Query) (exec.Plan, error) {
 	return p.ties(q, &sets.Limit{Of: func(env *exec.Env) (limit, skip int64, err error) { return counts(q, env) }})
 }

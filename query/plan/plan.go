@@ -126,7 +126,7 @@ const planSteps = 300
 const planSize = 500
 
 func (p *planning) body(q *bind.Query) (exec.Plan, error) {
-	if refersOut(q.Limit) || refersOut(q.Skip) {
+	if knownLater(q.Limit) || knownLater(q.Skip) {
 		return p.limitedLater(q)
 	}
 	limit, skip, err := counts(q, p.root)
