@@ -237,8 +237,11 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
 	if !done {
-		e.Object += ": failed"
+		e.Object = "not done: " + e.Object
 		e.Detail = failed.Error()
+	}
+	if done && a.Do == "reshard" { // has an event of its own, whoever asks for it
+		c.o.Events.Record(state.Event{Kind: state.Resharded, User: user, Database: a.Database, Count: int64(a.Shards)})
 	}
 	c.o.Events.Record(e)
 	if done {

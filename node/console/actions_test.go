@@ -83,23 +83,23 @@ func TestConsole_Act(t *testing.T) {
 		{`{"do":"terminate","node":"n1","pid":7}`, 200, [2]string{"terminate", ""},
 			"session 7 on n1 ended by anna"},
 		{`{"do":"terminate","node":"n2","pid":8}`, 409, [2]string{"", "terminate"},
-			"session 8 on n2 ended: failed by anna"},
+			"not done: session 8 on n2 ended by anna"},
 		{`{"do":"cancel","node":"n3","pid":7}`, 409, [2]string{},
-			"statement of session 7 on n3 cancelled: failed by anna"},
+			"not done: statement of session 7 on n3 cancelled by anna"},
 		{`{"do":"retry_job","type":"index","id":"a/1"}`, 200, [2]string{"retry index a/1", ""},
 			"job index a/1 started now by anna"},
 		{`{"do":"drop_job","type":"index","id":"gone"}`, 409, [2]string{},
-			"job index gone dropped: failed by anna"},
+			"not done: job index gone dropped by anna"},
 		{`{"do":"reshard","database":"db","shards":4}`, 200, [2]string{"reshard db", ""},
 			"db resharded to 4 shards by anna"},
 		{`{"do":"compact","database":"db"}`, 503, [2]string{},
-			"compaction of db asked for: failed by anna"},
+			"not done: compaction of db asked for by anna"},
 		{`{"do":"rebuild_index","database":"db","design":"_design/d"}`, 200, [2]string{"rebuild db _design/d", ""},
 			"index of _design/d in db removed and built again by anna"},
 		{`{"do":"restart_actor","node":"n2","id":"node:n2/jobs"}`, 200, [2]string{"", "restart node:n2/jobs"},
 			"actor node:n2/jobs restarted by anna"},
 		{`{"do":"restart_actor","node":"n1","id":"x"}`, 409, [2]string{"restart x", ""},
-			"actor x restarted: failed by anna"},
+			"not done: actor x restarted by anna"},
 		{`{"do":"forget","member":"n9"}`, 200, [2]string{"forget n9", "forget n9"},
 			"member n9 forgotten by anna"},
 		{`{"do":"drain","node":"n2"}`, 200, [2]string{"", "drain"}, "n2 drained by anna"},
@@ -118,6 +118,11 @@ func TestConsole_Act(t *testing.T) {
 		if len(e) != 1 || e[0].Kind != state.ActionDone || e[0].Text != c.text || e[0].User != "anna" {
 			t.Errorf("%s: event %+v", c.body, e)
 		}
+	}
+	if !slices.ContainsFunc(recorders[0].List(time.Time{}, 1000), func(e state.Event) bool {
+		return e.Kind == state.Resharded && e.Database == "db" && e.Count == 4 && e.User == "anna"
+	}) {
+		t.Error("no event of the reshard")
 	}
 	before := len(recorders[0].List(time.Time{}, 1000))
 	for _, c := range []struct {
@@ -228,7 +233,7 @@ func TestConsole_Act_slow(t *testing.T) {
 		if err := consoles[0].Act(t.Context(), "anna", console.Action{Do: "drain", Node: "n2"}); err == nil {
 			t.Error("a silent node was drained")
 		}
-		if e := recorders[0].List(time.Time{}, 1); e[0].Text != "n2 drained: failed by anna" {
+		if e := recorders[0].List(time.Time{}, 1); e[0].Text != "not done: n2 drained by anna" {
 			t.Errorf("event %+v", e)
 		}
 	})
