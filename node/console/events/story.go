@@ -14,6 +14,10 @@ const (
 	sameWithin = 15 * time.Second
 	// storyLasts is how long after a member has gone a take-over still belongs to that.
 	storyLasts = 5 * time.Minute
+	// storySettles is for how long after its end a story still takes reports, such as those of other nodes.
+	storySettles = 5 * time.Second
+	// handsOver is how long before a member leaves what is taken over from it belongs to that.
+	handsOver = time.Minute
 )
 
 // Merge returns the events of several nodes as one list, newest first. Reports of the same by several nodes become one,
@@ -80,7 +84,8 @@ func Stories(merged []state.Event) []state.Story {
 			takeovers[member] = append(takeovers[member], &e)
 		}
 		t := open[member]
-		if t != nil && e.At.Sub(t.last) > storyLasts && !(t.gone && ends(&e)) {
+		if t != nil && (t.over && e.At.Sub(t.ended) > storySettles ||
+			e.At.Sub(t.last) > storyLasts && !(t.gone && ends(&e))) {
 			t = nil
 		}
 		switch {
@@ -122,25 +127,39 @@ type telling struct {
 	last   time.Time
 	gone   bool // the member was given up or has left
 	over   bool
+	ended  time.Time // when over was set
 }
 
 func (t *telling) add(e *state.Event) {
 	t.events = append(t.events, e)
 	t.last = later(t.last, e.At)
 	t.gone = t.gone || e.Kind == state.MemberDead || e.Kind == state.MemberLeft
-	t.over = t.over || ends(e)
+	if !t.over && ends(e) {
+		t.over, t.ended = true, e.At
+	}
 }
 
 // adopt adds the take-overs from a member that its story begins with: a job has a lease of its own, and may be taken
-// before the member is suspected. They are not those of an earlier story.
+// before the member is suspected; one that leaves hands over what it has first. They are not those of an earlier story.
 func (t *telling) adopt(takeovers []*state.Event, before *telling) {
 	begun := t.events[0]
-	since := begun.Since
-	if since == nil || begun.Kind == state.MemberLeft { // whose Since is when it joined
+	var since time.Time
+	switch {
+	case begun.Kind == state.MemberLeft: // whose Since is when it joined
+		since = begun.At.Add(-handsOver)
+		if begun.Since != nil {
+			since = later(since, *begun.Since)
+		}
+		if before != nil {
+			since = later(since, before.ended)
+		}
+	case begun.Since != nil:
+		since = *begun.Since
+	default:
 		return
 	}
 	for _, e := range takeovers {
-		if e.At.Before(*since) {
+		if e.At.Before(since) {
 			continue
 		}
 		t.add(e)

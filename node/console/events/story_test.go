@@ -101,6 +101,21 @@ func TestStories(t *testing.T) {
 			t.Errorf("stories %+v", stories)
 		}
 	})
+	t.Run("what happens later is not part of a story that is over", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n1/a/9", Node: "n1", At: at(10), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"},
+			{ID: "n3/b/9", Node: "n3", At: at(11), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"},
+			{ID: "n4/a/1", Node: "n4", At: at(40), Kind: state.MemberJoined, Member: "n2", Text: "n2 joined"},
+			{ID: "n1/a/10", Node: "n1", At: at(60), Kind: state.ShardsMoved, From: "n2", To: "n1", Count: 7},
+			{ID: "n1/a/11", Node: "n1", At: at(61), Since: since(10), Kind: state.MemberLeft, Member: "n2", Text: "n2 left"},
+			{ID: "n1/a/12", Node: "n1", At: at(90), Kind: state.MemberRestart, Member: "n2", Text: "n2 is back"}})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 2 || stories[0].Text != "n2 left 12:01:01.0, 7 shards to n1, back 12:01:30.0" ||
+			!strings.HasSuffix(stories[1].Text, "5 shards to n1 and n3, 2 jobs resumed 12:00:03.9, back 12:00:10.0") ||
+			stories[1].Ended.After(at(11)) {
+			t.Errorf("stories %+v", stories)
+		}
+	})
 	t.Run("the member is back, much later", func(t *testing.T) {
 		lists := append(death(), []state.Event{{ID: "n1/a/9", Node: "n1", At: at(3600), Since: since(3.4),
 			Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
