@@ -44,8 +44,8 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 	return &sets.Limit{Input: plan, Count: limit, Skip: skip}
 }
 
-// knownLater reports whether a LIMIT or OFFSET cannot be evaluated before the plan runs: it has columns, which are those
-// of a query around it, or a query or volatile function, which EXPLAIN must not run.
+// knownLater reports whether a LIMIT or OFFSET cannot be evaluated before the plan runs: it has columns, which are
+// those of a query around it, or a query or volatile function, which EXPLAIN must not run.
 func knownLater(e exec.Expr) (later bool) {
 	if e == nil {
 		return false
