@@ -2,6 +2,10 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,5 +156,102 @@ func TestImportCouchDB_refused(t *testing.T) {
 	})
 	if n := to.count("strict"); n != 2 { // design documents
 		t.Errorf("a replication by a document wrote %d documents", n)
+	}
+}
+
+// slowly serves what a node serves, but delays the documents of replications.
+func slowly(t *testing.T, node *process, delay time.Duration) (address string) {
+	to, err := url.Parse(node.http())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/_bulk_get") {
+			time.Sleep(delay)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// An interrupted divan import-couchdb stops the node's replications, counts only what was moved, and says that it can
+// be repeated. One that could not begin only says why.
+func TestImportCouchDB_interrupted(t *testing.T) {
+	old, node := start(t, t.TempDir()), start(t, t.TempDir())
+	old.client().ok("PUT", "/db", "")
+	old.client().fill("db", 0, 10_000)
+	old.client().ok("PUT", "/later", "")
+	to := node.client()
+	p := launch(t, t.TempDir(), "import-couchdb", "-parallel", "1", "-url", node.http(), slowly(t, old, time.Second/2))
+	eventually(t, "the move begins", 20*time.Second, func() bool {
+		return to.status("GET", "/db", "") == 200 && to.count("db") > 0
+	})
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(startTimeout); code != 1 {
+		t.Errorf("it exits with %d", code)
+	}
+	said := p.stderr.String()
+	for _, says := range []string{"db: interrupted; the node has ", "not begun: later\n",
+		"divan: interrupted; the node does not go on by itself; the same command continues where it was\n"} {
+		if !strings.Contains(said, says) {
+			t.Errorf("it does not say %q:\n%s", says, said)
+		}
+	}
+	const sum = "0 databases, 0 documents moved; failed: 0 databases; not finished: 2 databases; missing: 0 documents\n"
+	if s := p.stdout.String(); s != sum {
+		t.Errorf("it prints %q, want %q", s, sum)
+	}
+	if n := fmt.Sprint(to.object("GET", "/_scheduler/jobs", "")["total_rows"]); n != "0" {
+		t.Errorf("%s replications go on", n)
+	}
+	wrong := launch(t, t.TempDir(), "import-couchdb", "-url", node.http(), "http://"+freeAddr(t))
+	if code := wrong.wait(startTimeout); code != 1 || wrong.stdout.String() != "" {
+		t.Errorf("with a wrong address it exits with %d and prints %q", code, wrong.stdout)
+	}
+}
+
+// A node that restarts in the middle of a move does not end it.
+func TestImportCouchDB_restart(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old := start(t, t.TempDir())
+			dir, addr := t.TempDir(), freeAddr(t)
+			node := start(t, dir, "-http", addr)
+			for _, db := range []string{"a", "b", "c"} {
+				old.client().ok("PUT", "/"+db, "")
+				old.client().fill(db, 0, 5000)
+			}
+			p := launch(t, t.TempDir(), "import-couchdb", "-parallel", "2", "-url", node.http(),
+				slowly(t, old, time.Second/2))
+			to := node.client()
+			eventually(t, "the move begins", 20*time.Second, func() bool {
+				return to.status("GET", "/a", "") == 200 && to.count("a") > 0
+			})
+			if signal == syscall.SIGKILL {
+				node.kill()
+			} else {
+				node.stop(signal)
+			}
+			time.Sleep(time.Second) // the node is away for a while
+			start(t, dir, "-http", addr)
+			if code := p.wait(2 * time.Minute); code != 0 {
+				t.Errorf("it exits with %d:\n%s", code, p.stderr)
+			}
+			const sum = "3 databases, 15000 documents moved; failed: 0 databases; not finished: 0 databases; " +
+				"missing: 0 documents\n"
+			if s := p.stdout.String(); s != sum {
+				t.Errorf("it prints %q, want %q", s, sum)
+			}
+			if said := p.stderr.String(); !strings.Contains(said, "the node does not answer; waiting for it, up to 30s") ||
+				!strings.Contains(said, "the node answers again") {
+				t.Errorf("it says:\n%s", said)
+			}
+		})
 	}
 }

@@ -21,64 +21,162 @@ type CouchDBImport struct {
 	From, To *Client
 	// Replicator includes _replicator databases, whose replications then begin to run on the node.
 	Replicator bool
-	Parallel   int // databases at once
+	Parallel   int           // databases at once
+	Patience   time.Duration // how long to wait for a server that no longer answers; 0: 30 s
 	Out        *Progress
 }
 
 // CouchDBImported says what was moved.
 type CouchDBImported struct {
-	Databases, Failed int
-	Documents         int64 // that the node has
-	Missing           int64 // documents with revisions that the node does not have, most likely since it refuses them
+	Databases  int      // that were moved, but for missing documents
+	Documents  int64    // of these databases, that the node has
+	Missing    int64    // documents with revisions that the node does not have, most likely since it refuses them
+	Failed     []string // databases
+	Unfinished []string // databases that were interrupted or not begun
+}
+
+// couchDBMove is a run of a CouchDBImport.
+type couchDBMove struct {
+	*CouchDBImport
+	from, to *side
+	names    []string
+
+	mu struct {
+		sync.Mutex
+		done   CouchDBImported
+		ended  int // databases
+		errs   []error
+		goesOn []string // databases whose replications the node may go on with after an interruption
+	}
 }
 
 // Run moves all databases. It goes on after a database that fails or lacks documents, and returns the errors of all at
-// the end.
-func (m *CouchDBImport) Run(ctx context.Context) (done CouchDBImported, err error) {
-	var names []string
-	// Each wrong password counts towards a lockout, so try the node's once.
-	if err := m.To.call(ctx, http.MethodGet, "/_all_dbs", nil, &names); err != nil {
-		return done, fmt.Errorf("list the databases of the node: %w", err)
+// the end. It does not begin further databases once it has waited in vain for one of the servers. If it could not begin
+// at all, the result is nil. If ctx ends, it also ends the replications that it has begun.
+func (m *CouchDBImport) Run(ctx context.Context) (*CouchDBImported, error) {
+	patience := m.Patience
+	if patience == 0 {
+		patience = defaultPatience
 	}
-	names = nil
-	if err := m.From.call(ctx, http.MethodGet, "/_all_dbs", nil, &names); err != nil {
-		return done, fmt.Errorf("list the databases of %s: %w", m.From.base.Redacted(), err)
+	r := &couchDBMove{CouchDBImport: m,
+		from: &side{Client: m.From, name: "the CouchDB", patience: patience, out: m.Out},
+		to:   &side{Client: m.To, name: "the node", patience: patience, out: m.Out}}
+	if err := r.list(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted before anything was moved")
+		}
+		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !m.wants(name) })
-	var mu sync.Mutex
-	var errs []error
+	more, stop := context.WithCancel(ctx)
+	defer stop()
 	var group sync.WaitGroup
 	turns := make(chan struct{}, max(1, m.Parallel))
-	for _, name := range names {
+	begun := 0
+	for _, name := range r.names {
 		select {
 		case turns <- struct{}{}:
-		case <-ctx.Done():
-			group.Wait()
-			return done, errors.Join(append(errs, ctx.Err())...)
+		case <-more.Done():
 		}
+		if more.Err() != nil {
+			break
+		}
+		begun++
 		group.Go(func() {
 			defer func() { <-turns }()
-			documents, missing, err := m.database(ctx, name)
-			mu.Lock()
-			defer mu.Unlock()
-			done.Databases++
-			done.Documents += documents
-			done.Missing += missing
-			if err != nil {
-				done.Failed++
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
-				m.Out.Say("%s: failed: %v", name, err)
-				return
+			documents, missing, err := r.database(ctx, name)
+			if errors.As(err, new(goneError)) {
+				stop()
 			}
-			if missing > 0 {
-				errs = append(errs, fmt.Errorf("%s: %s did not arrive", name, Count(missing, "document")))
-			}
-			m.Out.Say("%s: %s (%d of %s)", name, Count(documents, "document"), done.Databases,
-				Count(len(names), "database"))
+			r.ended(ctx, name, documents, missing, err)
 		})
 	}
 	group.Wait()
-	return done, errors.Join(errs...)
+	return r.result(ctx, r.names[begun:])
+}
+
+// list lists the databases to move. It does not wait for servers: an address may be wrong.
+func (m *couchDBMove) list(ctx context.Context) error {
+	// Each wrong password counts towards a lockout, so try the node's once.
+	if err := m.To.call(ctx, http.MethodGet, "/_all_dbs", nil, &m.names); err != nil {
+		return fmt.Errorf("list the databases of the node: %w", err)
+	}
+	m.names = nil
+	if err := m.From.call(ctx, http.MethodGet, "/_all_dbs", nil, &m.names); err != nil {
+		return fmt.Errorf("list the databases of %s: %w", m.From.base.Redacted(), err)
+	}
+	m.names = slices.DeleteFunc(m.names, func(name string) bool { return !m.wants(name) })
+	return nil
+}
+
+// ended records and prints how the move of a database has ended.
+func (m *couchDBMove) ended(ctx context.Context, name string, documents, missing int64, err error) {
+	interrupted := ""
+	if err != nil && ctx.Err() != nil {
+		interrupted = m.progress(ctx, name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	done := &m.mu.done
+	m.mu.ended++
+	switch {
+	case interrupted != "":
+		done.Unfinished = append(done.Unfinished, name)
+		m.Out.Say("%s: interrupted; %s", name, interrupted)
+	case err != nil:
+		done.Failed = append(done.Failed, name)
+		m.mu.errs = append(m.mu.errs, fmt.Errorf("%s: %w", name, err))
+		m.Out.Say("%s: failed: %v", name, err)
+	default:
+		done.Databases++
+		done.Documents += documents
+		done.Missing += missing
+		if missing > 0 {
+			m.mu.errs = append(m.mu.errs, fmt.Errorf("%s: %s did not arrive", name, Count(missing, "document")))
+		}
+		m.Out.Say("%s: %s (%d of %s)", name, Count(documents, "document"), m.mu.ended, Count(len(m.names), "database"))
+	}
+}
+
+// progress says how far an interrupted database is.
+func (m *couchDBMove) progress(ctx context.Context, name string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+	defer cancel()
+	n, err := m.count(ctx, m.to.call, name)
+	if err != nil {
+		return "how many documents the node has is unknown"
+	}
+	return "the node has " + Count(n, "document") + " of it"
+}
+
+// result returns what was moved. left are the databases that were not begun.
+func (m *couchDBMove) result(ctx context.Context, left []string) (*CouchDBImported, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	done := &m.mu.done
+	if len(left) > 0 {
+		m.Out.Say("not begun: %s", some(left))
+	}
+	done.Unfinished = append(done.Unfinished, left...)
+	switch {
+	case len(m.mu.goesOn) > 0:
+		m.mu.errs = append(m.mu.errs, fmt.Errorf("interrupted; the node may go on to replicate %s, since it could not "+
+			"be told to stop; the same command continues where it was", some(m.mu.goesOn)))
+	case ctx.Err() != nil && len(done.Unfinished) > 0:
+		m.mu.errs = append(m.mu.errs, errors.New("interrupted; the node does not go on by itself; the same command "+
+			"continues where it was"))
+	case len(left) > 0:
+		m.mu.errs = append(m.mu.errs, fmt.Errorf("%s not begun; the same command continues where it was",
+			Count(len(left), "database")))
+	}
+	return done, errors.Join(m.mu.errs...)
+}
+
+// some lists names, but not too many.
+func some(names []string) string {
+	if more := len(names) - namedMissing; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMissing], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // wants leaves out what a CouchDB keeps for itself.
@@ -93,13 +191,13 @@ func (m *CouchDBImport) wants(name string) bool {
 }
 
 // database moves one database. Its security object comes first, so that nobody reads it who may not.
-func (m *CouchDBImport) database(ctx context.Context, name string) (documents, missing int64, err error) {
+func (m *couchDBMove) database(ctx context.Context, name string) (documents, missing int64, err error) {
 	path := "/" + escape(name)
 	var info struct {
 		Documents int64 `json:"doc_count"`
 		Props     struct{ Partitioned bool }
 	}
-	if err := m.From.call(ctx, http.MethodGet, path, nil, &info); err != nil {
+	if err := m.from.ask(ctx, http.MethodGet, path, nil, &info); err != nil {
 		return 0, 0, err
 	}
 	create := path
@@ -107,7 +205,7 @@ func (m *CouchDBImport) database(ctx context.Context, name string) (documents, m
 		create += "?partitioned=true"
 	}
 	var e *answerError
-	if err := m.To.call(ctx, http.MethodPut, create, nil, nil); err != nil &&
+	if err := m.to.ask(ctx, http.MethodPut, create, nil, nil); err != nil &&
 		(!errors.As(err, &e) || e.status != http.StatusPreconditionFailed) {
 		return 0, 0, fmt.Errorf("create it: %w", err)
 	}
@@ -116,27 +214,58 @@ func (m *CouchDBImport) database(ctx context.Context, name string) (documents, m
 			continue // not editable; its rules are built in
 		}
 		var value json.RawMessage
-		if err := m.From.call(ctx, http.MethodGet, path+part, nil, &value); err != nil {
+		if err := m.from.ask(ctx, http.MethodGet, path+part, nil, &value); err != nil {
 			return 0, 0, err
 		}
 		if part == "/_security" && string(bytes.TrimSpace(value)) == "{}" {
 			continue // CouchDB says so for a database that was made before it had defaults
 		}
-		if err := m.To.call(ctx, http.MethodPut, path+part, value, nil); err != nil {
+		if err := m.to.ask(ctx, http.MethodPut, path+part, value, nil); err != nil {
 			return 0, 0, fmt.Errorf("copy %s: %w", part[1:], err)
 		}
 	}
 	refusals, err := m.replicate(ctx, name, info.Documents)
-	if err != nil || !refusals {
-		return info.Documents, 0, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return m.verify(ctx, name, info.Documents, refusals)
+}
+
+// verify counts the documents of a database that have arrived. The node's count is enough if it has refused none. The
+// documents of the CouchDB may have become fewer in the meantime, but not fewer than it has now.
+func (m *couchDBMove) verify(ctx context.Context, name string, before int64, refusals bool) (documents, missing int64,
+	err error) {
+	has, err := m.count(ctx, m.to.ask, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !refusals && has >= before {
+		return before, 0, nil
+	}
+	now, err := m.count(ctx, m.from.ask, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !refusals && has >= now {
+		return has, 0, nil
 	}
 	lost, err := m.compare(ctx, name)
-	return max(0, info.Documents-lost.shown), lost.all, err
+	return max(0, now-lost.shown), lost.all, err
+}
+
+// count returns the number of documents of a database. ask is a method of the server's side.
+func (m *couchDBMove) count(ctx context.Context, ask func(ctx context.Context, method, path string, body []byte,
+	into any) error, name string) (int64, error) {
+	var info struct {
+		Documents int64 `json:"doc_count"`
+	}
+	err := ask(ctx, http.MethodGet, "/"+escape(name), nil, &info)
+	return info.Documents, err
 }
 
 // replicate lets the node pull a database, and reports how far it is. refusals reports whether the node has refused
 // documents, now or in an earlier run that this one has continued.
-func (m *CouchDBImport) replicate(ctx context.Context, name string, documents int64) (refusals bool, err error) {
+func (m *couchDBMove) replicate(ctx context.Context, name string, documents int64) (refusals bool, err error) {
 	watched, stop := context.WithCancel(ctx)
 	defer stop()
 	go m.watch(watched, name, documents)
@@ -157,8 +286,8 @@ func (m *CouchDBImport) replicate(ctx context.Context, name string, documents in
 }
 
 // pull lets the node replicate a database, or only some documents of it, without validating what it gets: the functions
-// of design documents would see an admin as the author.
-func (m *CouchDBImport) pull(ctx context.Context, name string, ids []string, into any) error {
+// of design documents would see an admin as the author. A request that is repeated joins the replication of the first.
+func (m *couchDBMove) pull(ctx context.Context, name string, ids []string, into any) error {
 	source := map[string]any{"url": m.From.plain() + "/" + escape(name)}
 	if user := m.From.base.User; user != nil {
 		password, _ := user.Password()
@@ -166,13 +295,51 @@ func (m *CouchDBImport) pull(ctx context.Context, name string, ids []string, int
 	}
 	ask := map[string]any{"source": source, "target": name, "move": true}
 	if ids != nil {
-		ask["doc_ids"], ask["use_checkpoints"] = ids, false
+		escaped := make([]string, 0, len(ids))
+		for _, id := range ids {
+			escaped = append(escaped, strings.ReplaceAll(id, "%", "%25")) // the node decodes them
+		}
+		ask["doc_ids"], ask["use_checkpoints"] = escaped, false
 	}
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return err
 	}
-	return m.To.call(ctx, http.MethodPost, "/_replicate", body, into)
+	for {
+		err := m.to.ask(ctx, http.MethodPost, "/_replicate", body, into)
+		if ctx.Err() != nil {
+			ask["cancel"] = true
+			m.cancel(ctx, name, ask)
+		}
+		if e := (*answerError)(nil); !errors.As(err, &e) || e.status < 500 || ctx.Err() != nil {
+			return err
+		}
+		// The node may have given up because the CouchDB is away.
+		if !isAway(m.From.call(ctx, http.MethodGet, "/"+escape(name), nil, nil)) {
+			return err
+		}
+		if err := m.from.ask(ctx, http.MethodGet, "/"+escape(name), nil, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// afterwards bounds each request after an interruption.
+const afterwards = 5 * time.Second
+
+// cancel ends the replication of a database after an interruption. Without that, the node would go on with it.
+func (m *couchDBMove) cancel(ctx context.Context, name string, ask map[string]any) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+	defer cancel()
+	body, err := json.Marshal(ask)
+	if err == nil {
+		err = m.to.call(ctx, http.MethodPost, "/_replicate", body, nil)
+	}
+	if e := (*answerError)(nil); err != nil && (!errors.As(err, &e) || e.status != http.StatusNotFound) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.mu.goesOn = append(m.mu.goesOn, name)
+	}
 }
 
 // lost counts documents that did not arrive: all, and those that are not deleted.
@@ -185,14 +352,14 @@ const (
 
 // compare looks for revisions of the source that the node does not have, asks for these documents once more, since the
 // checkpoint is behind them, and names those that the node refuses again.
-func (m *CouchDBImport) compare(ctx context.Context, name string) (l lost, err error) {
+func (m *couchDBMove) compare(ctx context.Context, name string) (l lost, err error) {
 	since := "0"
 	for {
 		var page struct {
 			Results []change
 			Last    json.RawMessage `json:"last_seq"`
 		}
-		if err := m.From.call(ctx, http.MethodGet, fmt.Sprintf("/%s/_changes?style=all_docs&limit=%d&since=%s",
+		if err := m.from.ask(ctx, http.MethodGet, fmt.Sprintf("/%s/_changes?style=all_docs&limit=%d&since=%s",
 			escape(name), compareAtOnce, url.QueryEscape(since)), nil, &page); err != nil {
 			return l, err
 		}
@@ -237,7 +404,7 @@ type change struct {
 }
 
 // missing returns those of some documents of which the node lacks revisions.
-func (m *CouchDBImport) missing(ctx context.Context, name string, docs []change) ([]change, error) {
+func (m *couchDBMove) missing(ctx context.Context, name string, docs []change) ([]change, error) {
 	ask := map[string][]string{}
 	for _, doc := range docs {
 		for _, leaf := range doc.Changes {
@@ -249,14 +416,14 @@ func (m *CouchDBImport) missing(ctx context.Context, name string, docs []change)
 		return nil, err
 	}
 	var lacks map[string]struct{ Missing []string }
-	if err := m.To.call(ctx, http.MethodPost, "/"+escape(name)+"/_revs_diff", body, &lacks); err != nil {
+	if err := m.to.ask(ctx, http.MethodPost, "/"+escape(name)+"/_revs_diff", body, &lacks); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(docs), func(doc change) bool { return len(lacks[doc.ID].Missing) == 0 }), nil
 }
 
 // watch reports how far the replication of a database is, until ctx ends.
-func (m *CouchDBImport) watch(ctx context.Context, name string, documents int64) {
+func (m *couchDBMove) watch(ctx context.Context, name string, documents int64) {
 	if m.Out == nil || m.Out.Every == 0 {
 		return
 	}
@@ -268,11 +435,8 @@ func (m *CouchDBImport) watch(ctx context.Context, name string, documents int64)
 			return
 		case <-tick.C:
 		}
-		var info struct {
-			Documents int64 `json:"doc_count"`
-		}
-		if m.To.call(ctx, http.MethodGet, "/"+escape(name), nil, &info) == nil && ctx.Err() == nil {
-			m.Out.Say("%s: %d of %s", name, info.Documents, Count(documents, "document"))
+		if n, err := m.count(ctx, m.To.call, name); err == nil && ctx.Err() == nil {
+			m.Out.Say("%s: %d of %s", name, n, Count(documents, "document"))
 		}
 	}
 }
@@ -309,12 +473,12 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, int
 	r.Header.Set("Accept", "application/json")
 	answer, err := c.do(r)
 	if err != nil {
-		return err
+		return unreachable{err}
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return err
+		return unreachable{err}
 	}
 	if answer.StatusCode >= 400 {
 		var said struct{ Error, Reason string }

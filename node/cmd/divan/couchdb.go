@@ -18,8 +18,9 @@ const couchDBUsage = `usage: divan import-couchdb [-url URL] [-parallel N] [-rep
 
 Moves all databases of the CouchDB at COUCHDB, http://admin:password@host:5984, to a running node, with users, design
 documents, security objects and limits. The node replicates them, so it must reach that address too. The command can be
-repeated: it continues where it was, and moves what has changed since. Documents that the node refuses are named, and
-the reasons are in its log. The exit status is 0 if everything was moved, 1 if not, and 2 for wrong usage.
+interrupted, which stops the node's replications too, and repeated: it continues where it was, and moves what has
+changed since. It waits up to 30 s for a server that restarts. Documents that the node refuses are named, and the
+reasons are in its log. The exit status is 0 if everything was moved, 1 if not, and 2 for wrong usage.
 
   -url URL      the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
                 [DIVAN_URL, DIVAN_URL_FILE]; the default is ` + defaultURL + `
@@ -58,11 +59,15 @@ func importCouchDB(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	done, err := (&relocate.CouchDBImport{From: from, To: to, Replicator: *replicator, Parallel: *parallel,
 		Out: &relocate.Progress{Out: os.Stderr, Every: 5 * time.Second}}).Run(ctx)
-	fmt.Printf("%s, %s; failed: %s; missing: %s\n", relocate.Count(done.Databases, "database"),
-		relocate.Count(done.Documents, "document"), relocate.Count(done.Failed, "database"),
-		relocate.Count(done.Missing, "document"))
+	if done != nil {
+		fmt.Printf("%s, %s moved; failed: %s; not finished: %s; missing: %s\n",
+			relocate.Count(done.Databases, "database"), relocate.Count(done.Documents, "document"),
+			relocate.Count(len(done.Failed), "database"), relocate.Count(len(done.Unfinished), "database"),
+			relocate.Count(done.Missing, "document"))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "divan:", err)
 		return statusFailed
