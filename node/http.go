@@ -74,8 +74,8 @@ func (n *Node) serveHTTP(context.Context) error {
 		Settings: n.settings, Counters: counters(n),
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),
-			Attachment: int64(n.cfg.Limits.Attachment),
-			Bodies:     int64(n.cfg.HTTP.Bodies), Bulk: n.cfg.Limits.Bulk, Body: n.cfg.HTTP.BodyTimeout,
+			Attachment: int64(n.cfg.Limits.Attachment), Multipart: int64(n.cfg.Limits.Multipart),
+			Bodies: int64(n.cfg.HTTP.Bodies), Bulk: n.cfg.Limits.Bulk, Body: n.cfg.HTTP.BodyTimeout,
 			Rate: int64(n.cfg.HTTP.MinRate),
 		},
 		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(),

@@ -121,6 +121,40 @@ func TestBody_DeclaredLength(t *testing.T) {
 	}
 }
 
+// A document with its attachments in a multipart body has a limit of its own, whether or not its length is declared.
+func TestBody_MultipartLimit(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Limits.Request, o.Limits.Multipart = requestLimit, 2*attachmentLimit })
+	s.must(t, "PUT", "/db", "")
+	for name, c := range map[string]struct {
+		size   int
+		status int
+	}{"fits": {2*attachmentLimit - 1000, 201}, "large": {2 * attachmentLimit, 413}} {
+		doc := fmt.Sprintf(`{"_attachments":{"a":{"follows":true,"content_type":"image/png","length":%d}}}`, c.size)
+		body := "--b\r\nContent-Type: application/json\r\n\r\n" + doc + "\r\n--b\r\n\r\n" +
+			strings.Repeat("x", c.size) + "\r\n--b--"
+		for way, reader := range map[string]io.Reader{
+			"length": strings.NewReader(body), "chunked": io.MultiReader(strings.NewReader(body)),
+		} {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/db/"+name+way, reader)
+			req.Header.Set("Content-Type", "multipart/related; boundary=b")
+			res, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(res.Body)
+			res.Body.Close()
+			if res.StatusCode != c.status ||
+				c.status == 413 && !strings.Contains(string(text), `"error":"too_large"`) {
+				t.Errorf("%s, %s: %s %s", name, way, res.Status, text)
+			}
+		}
+	}
+	res := s.ask(t, "GET", "/db/large"+"length", "")
+	if res.status != 404 {
+		t.Error("the refused document was written:", res.status)
+	}
+}
+
 // The length of attachments that follow their document is not counted as part of it.
 func TestBody_DeclaredLengthOfRelated(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Request, o.Limits.Attachment = requestLimit, attachmentLimit })

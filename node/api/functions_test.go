@@ -210,3 +210,60 @@ func TestJSONP(t *testing.T) {
 		}
 	}
 }
+
+// TestFunctions_Responses: what functions return is taken and refused as CouchDB 3.5 does.
+func TestFunctions_Responses(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/a", `{"n":1}`)
+	const invalid, missing = "500 external_response_error", "404 not_found"
+	shows, updates := map[string]string{}, map[string]string{}
+	cases := []struct{ returns, some, none string }{ // with a document that is there, and one that is not
+		{`return {code: '201', body: 'x'}`, "201 x", "201 x"},
+		{`return {code: '2x', body: 'x'}`, invalid, invalid},
+		{`return {code: 201.5, body: 'x'}`, invalid, invalid},
+		{`return {body: ['a', ['b', 67], []]}`, "200 abC", "200 abC"},
+		{`return {body: ['a', 256]}`, invalid, invalid},
+		{`return {body: {}}`, invalid, invalid},
+		{`var l = ['a']; for (var i = 0; i < 100; i++) l = [l]; return {body: l}`, invalid, invalid},
+		{`return new Date(0)`, invalid, invalid},
+		{`return new String('x')`, invalid, invalid},
+		{`return {toJSON: function () { return 5 }}`, invalid, invalid},
+		{`return {stop: false, body: 'x'}`, invalid, invalid},
+		{`return {stop: true, body: 'x'}`, "200 x", "200 x"},
+		{`return {'': 1, body: 'x'}`, invalid, invalid},
+		{`return 5`, "500 render_error", missing},
+		{`return function () {}`, "500 render_error", missing},
+		{`throw 'x'`, "500 render_error", missing},
+		{`return {body: String(d.n)}`, "200 1", missing},
+		{`send(null)`, "500 render_error", missing},
+		{`provides('html', function () { return 'x' }); return {}`, "406 not_acceptable", missing},
+	}
+	for i, c := range cases {
+		shows[fmt.Sprint(i)] = `function (d, r) { ` + c.returns + ` }`
+		updates[fmt.Sprint(i)] = `function (d, r) { return [null, (function () { ` + c.returns + ` })()] }`
+	}
+	design, err := json.Marshal(map[string]any{"shows": shows, "updates": updates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must(t, "PUT", "/db/_design/d", string(design))
+	check := func(method, path, want string) {
+		a := s.ask(t, method, path, "", "Accept", "image/png")
+		got := fmt.Sprint(a.status, " ", a.body)
+		if a.status >= 400 {
+			got = fmt.Sprint(a.status, " ", a.error)
+		}
+		if got != want {
+			t.Errorf("%s %s: %s, not %s", method, path, got, want)
+		}
+	}
+	for i, c := range cases {
+		path := fmt.Sprintf("/db/_design/d/_show/%d/", i)
+		check("GET", path+"a", c.some)
+		check("GET", path+"other", c.none)
+		if c.some == invalid { // and of update functions too, but these write what they return
+			check("PUT", fmt.Sprintf("/db/_design/d/_update/%d/a", i), invalid)
+		}
+	}
+}

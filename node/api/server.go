@@ -37,8 +37,10 @@ import (
 
 // Limits are the limits of requests. Zero means the default of node.yaml.
 type Limits struct {
-	// Request bounds a body that is not an attachment, after decompression: 64 MiB.
+	// Request bounds a body without attachments of their own parts, after decompression: 64 MiB.
 	Request int64
+	// Multipart bounds a document and its attachments in a multipart body: 4 GiB.
+	Multipart int64
 	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer enforces them. Here they limit
 	// bodies that carry both.
 	Document, Attachment int64
@@ -156,6 +158,9 @@ func New(o Options) *Server {
 	if o.Limits.Request == 0 {
 		o.Limits.Request = 64 << 20
 	}
+	if o.Limits.Multipart == 0 {
+		o.Limits.Multipart = 4 << 30
+	}
 	if o.Limits.Document == 0 {
 		o.Limits.Document = 8_000_000
 	}
@@ -194,8 +199,9 @@ func (s *Server) equip() {
 	s.gate = &gate{store: o.Store, settings: o.Settings}
 	s.docs = &docs.Handlers{
 		Users: o.Users, Replications: o.ReplicationDocs, Settings: o.Settings, Log: s.log,
-		IDs:    docs.NewIDs(o.Settings),
-		Limits: docs.Limits{Request: l.Request, Document: l.Document, Attachment: l.Attachment, Bulk: l.Bulk},
+		IDs: docs.NewIDs(o.Settings),
+		Limits: docs.Limits{Request: l.Request, Multipart: l.Multipart, Document: l.Document,
+			Attachment: l.Attachment, Bulk: l.Bulk},
 	}
 	s.bulk = &docs.Bulk{Docs: s.docs}
 	s.forms = &docs.Forms{Docs: s.docs}

@@ -308,7 +308,9 @@ type Replicator struct {
 type Limits struct {
 	Document   Size `yaml:"document"`
 	Attachment Size `yaml:"attachment"`
-	// Request bounds the body of a request other than an attachment, such as _bulk_docs.
+	// Multipart bounds a document that is sent with its attachments, all together.
+	Multipart Size `yaml:"multipart"`
+	// Request bounds any other body, such as that of _bulk_docs.
 	Request Size `yaml:"request"`
 	// Bulk is how many documents one _bulk_docs may contain, and one _bulk_get may ask for.
 	Bulk int `yaml:"bulk"`

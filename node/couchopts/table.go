@@ -9,7 +9,8 @@ var All = slices.Concat(serverOptions, pageOptions, authOptions, workOptions, re
 var serverOptions = []Option{
 	{Section: "chttpd", Key: "bind_address", Fixed: true, Setting: "http.listen"},
 	{Section: "chttpd", Key: "port", Fixed: true, Setting: "http.listen"},
-	{Section: "chttpd", Key: "max_http_request_size", Fixed: true, Setting: "limits.request"},
+	{Section: "chttpd", Key: "max_http_request_size", Fixed: true, Setting: "limits.request",
+		Text: "multipart documents have limits.multipart"},
 	{Section: "chttpd", Key: "enable_cors", Default: "false", check: checkBool, Setting: "http.cors.enabled"},
 	{Section: "chttpd", Key: "allow_jsonp", Default: "false", check: checkBool},
 	{Section: "chttpd", Key: "admin_only_all_dbs", Default: "true", check: checkBool,

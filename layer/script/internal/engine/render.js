@@ -156,7 +156,7 @@
   }
 
   function send(chunk) {
-    const text = String(chunk);
+    const text = String(chunk.toString());
     if (!listing) {
       chunks.push(text);
       return;
@@ -224,11 +224,11 @@
 
   // thrown returns the result for what a function threw on purpose; anything else is thrown again.
   function thrown(e, missing) {
-    if (e instanceof Refusal) {
-      return e.list;
-    }
     if (missing) {
       return ['error', 'not_found', 'document not found'];
+    }
+    if (e instanceof Refusal) {
+      return e.list;
     }
     if (typeof e === 'object' && e !== null) {
       if (e[0] === 'error' || e[0] === 'fatal') {
@@ -245,7 +245,7 @@
     try {
       let response = wrapped(fn.call(ddoc, doc, req) || {});
       if (!isResponse(response)) {
-        return ['error', 'render_error', 'undefined response from show function'];
+        throw new Refusal('render_error', 'undefined response from show function');
       }
       if (chunks.length > 0) {
         response = Object.assign({}, response, { headers: Object.assign({}, response.headers, head.headers || head) });

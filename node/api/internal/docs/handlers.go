@@ -27,8 +27,10 @@ func NewIDs(s *settings.Settings) *docids.IDs { return &docids.IDs{Option: s.Get
 
 // Limits are the limits of what may be written.
 type Limits struct {
-	// Request bounds a body that is not an attachment.
+	// Request bounds a body without attachments of their own parts.
 	Request int64
+	// Multipart bounds a document and its attachments in a multipart body.
+	Multipart int64
 	// Document and Attachment bound one of each. The layer enforces them. Here they limit bodies that carry both.
 	Document, Attachment int64
 	// Bulk is how many documents one request may write or ask for.

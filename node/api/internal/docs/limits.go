@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"math"
 	"net/http"
 
 	"github.com/divandb/divan/layer"
@@ -27,15 +26,14 @@ func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
 	return min(most, maxUser), &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: id}
 }
 
-// DocumentBodyLimit returns the limit of a document that may be followed by its attachments. Each of them has its own
-// limit, and their number is not limited here.
+// DocumentBodyLimit returns the limit of a document that may be followed by its attachments. Then the document and
+// each of them have their own limits too.
 func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
-	most, tooLarge := h.DocumentLimit(q)
 	switch call.MediaType(q.R.Header.Get("Content-Type")) {
 	case "multipart/related", "multipart/form-data":
-		most = math.MaxInt64
+		return h.Limits.Multipart, fault.TooLarge
 	}
-	return most, tooLarge
+	return h.DocumentLimit(q)
 }
 
 // AttachmentLimit returns the limit of an attachment that is sent alone.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -25,10 +26,16 @@ type response struct {
 // framing has the headers of how a response is sent, which functions cannot set.
 var framing = []string{"Connection", "Content-Length", "Keep-Alive", "Trailer", "Transfer-Encoding", "Upgrade"}
 
+// maxNested is how deep the lists of a body may be nested.
+const maxNested = 32
+
 func (r *response) set(name, value string) { r.header[http.CanonicalHeaderKey(name)] = []string{value} }
 
 // parseResponse reads a response object (chttpd_external:parse_external_response).
 func parseResponse(of gjson.Result) (*response, error) {
+	if !of.IsObject() { // JSON.stringify makes texts of dates, for example
+		return nil, badResponse("", of)
+	}
 	r := &response{code: http.StatusOK, header: http.Header{}, contentType: "application/json"}
 	var err error
 	of.ForEach(func(name, value gjson.Result) bool {
@@ -40,13 +47,20 @@ func parseResponse(of gjson.Result) (*response, error) {
 
 func (r *response) take(name string, value gjson.Result) error {
 	switch {
-	case name == "code" && value.Type == gjson.Number && value.Num >= 200 && value.Num <= 999 &&
-		value.Num == float64(int(value.Num)):
-		r.code, r.hasCode = int(value.Num), true
+	case name == "code":
+		code, err := strconv.Atoi(value.String()) // CouchDB takes "201" too
+		if err != nil || code < 200 || code > 999 {
+			return badResponse(name, value)
+		}
+		r.code, r.hasCode = code, true
 	case name == "json":
 		r.json, r.contentType = []byte(value.Raw), "application/json"
-	case name == "body" && value.Type == gjson.String:
-		r.body, r.contentType = []byte(value.Str), "text/html; charset=utf-8"
+	case name == "body":
+		body, ok := appendText(nil, value, maxNested)
+		if !ok {
+			return badResponse(name, value)
+		}
+		r.body, r.contentType = body, "text/html; charset=utf-8"
 	case name == "base64" && value.Type == gjson.String:
 		data, err := base64.StdEncoding.DecodeString(value.Str)
 		if err != nil {
@@ -60,11 +74,34 @@ func (r *response) take(name string, value gjson.Result) error {
 			}
 			return true
 		})
-	case name == "stop", name == "":
+	case name == "stop" && value.Type == gjson.True:
 	default:
 		return badResponse(name, value)
 	}
 	return nil
+}
+
+// appendText appends the bytes of a body to out: a text, or a list of texts, bytes as numbers, and such lists, which
+// CouchDB sends as what Erlang calls an iolist. It reports false for anything else, and for lists nested deeper than
+// depth, each level of which is read again.
+func appendText(out []byte, value gjson.Result, depth int) (_ []byte, ok bool) {
+	switch {
+	case value.Type == gjson.String:
+		return append(out, value.Str...), true
+	case !value.IsArray() || depth == 0:
+		return nil, false
+	}
+	ok = true
+	value.ForEach(func(_, item gjson.Result) bool {
+		if item.Type == gjson.Number {
+			n, err := strconv.ParseUint(item.Raw, 10, 8)
+			out, ok = append(out, byte(n)), err == nil
+		} else {
+			out, ok = appendText(out, item, depth-1)
+		}
+		return ok
+	})
+	return out, ok
 }
 
 // badResponse is the answer to a response object that is none.
@@ -73,8 +110,11 @@ func badResponse(name string, value gjson.Result) error {
 	if len(shown) > 200 {
 		shown = strings.ToValidUTF8(shown[:200], "") + "..."
 	}
+	if name != "" {
+		shown = `"` + name + `": ` + shown
+	}
 	return &fault.Fault{Status: http.StatusInternalServerError, Name: "external_response_error",
-		Reason: `Invalid data from external server: "` + name + `": ` + shown}
+		Reason: `Invalid data from external server: ` + shown}
 }
 
 // setHeaders sets the headers of the answer. Browsers run no scripts of a page that anyone who may write a design

@@ -13,8 +13,9 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Body is the body of a request. It cuts off a client that is too slow (408), and marks other read errors as the
-// client's, such as malformed chunks or a broken connection. It is not safe for concurrent use.
+// Body is the body of a request. It cuts off a client that is too slow (408) or sends more than Bound allows, and
+// marks other read errors as the client's, such as malformed chunks or a broken connection. It is not safe for
+// concurrent use.
 type Body struct {
 	io.ReadCloser
 	of      *http.Request // the server's own request, which gets the trailer
@@ -82,6 +83,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	b.pace.Took(n, waited)
 	b.heldPace.Took(n, waited)
 	switch {
+	case b.tooLarge != nil && b.read > b.most:
+		return 0, b.tooLarge // with bytes, a reader might be content with them
 	case err == io.EOF: //nolint:errorlint // as io.Reader documents
 		b.ended = true
 		// from now on the server reads, to notice the end of the connection
