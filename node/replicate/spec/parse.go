@@ -1,9 +1,10 @@
 package spec
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"math"
-	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,15 +185,16 @@ func (r *reader) ids(v gjson.Result) []string {
 	return slices.Compact(list)
 }
 
-// unescaped replaces valid escapes; others stay.
+// escape matches a byte that is percent-encoded.
+var escape = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+
+// unescaped replaces valid escapes; other percent signs stay, as in CouchDB. A plus sign stays too, although CouchDB
+// takes it for a space: who has the id of a document writes it as it is.
 func unescaped(id string) string {
-	if !strings.Contains(id, "%") {
-		return id
-	}
-	if plain, err := url.PathUnescape(id); err == nil {
-		return plain
-	}
-	return id
+	return escape.ReplaceAllStringFunc(id, func(e string) string {
+		b, _ := hex.DecodeString(e[1:])
+		return string(b)
+	})
 }
 
 func (r *reader) proxies() (source, target string) {
