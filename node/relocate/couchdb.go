@@ -305,20 +305,23 @@ func (m *couchDBMove) pull(ctx context.Context, name string, ids []string, into 
 	if err != nil {
 		return err
 	}
-	for {
+	for again := false; ; again = true {
 		err := m.to.ask(ctx, http.MethodPost, "/_replicate", body, into)
 		if ctx.Err() != nil {
 			ask["cancel"] = true
 			m.cancel(ctx, name, ask)
 		}
-		if e := (*answerError)(nil); !errors.As(err, &e) || e.status < 500 || ctx.Err() != nil {
+		e := (*answerError)(nil)
+		if !errors.As(err, &e) || e.status < 500 || e.name == "stopped" || ctx.Err() != nil {
+			return err // "stopped": somebody has cancelled it
+		}
+		// The node may have given up because the CouchDB was away, which may be over.
+		path := "/" + escape(name)
+		if !isAway(m.From.call(ctx, http.MethodGet, path, nil, nil)) && again {
 			return err
 		}
-		// The node may have given up because the CouchDB is away.
-		if !isAway(m.From.call(ctx, http.MethodGet, "/"+escape(name), nil, nil)) {
-			return err
-		}
-		if err := m.from.ask(ctx, http.MethodGet, "/"+escape(name), nil, nil); err != nil {
+		m.Out.Say("%s: the replication failed and is tried again: %v", name, err)
+		if err := m.from.ask(ctx, http.MethodGet, path, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -451,6 +454,7 @@ func (c *Client) plain() string {
 // answerError is an error that a server has answered.
 type answerError struct {
 	status int
+	name   string // "error" of the answer
 	text   string
 }
 
@@ -483,8 +487,8 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, int
 	if answer.StatusCode >= 400 {
 		var said struct{ Error, Reason string }
 		_ = json.Unmarshal(text, &said) // what is missing is empty
-		return &answerError{answer.StatusCode, fmt.Sprintf("%s %s: status %d, %s: %s", method, path, answer.StatusCode,
-			said.Error, said.Reason)}
+		return &answerError{answer.StatusCode, said.Error, fmt.Sprintf("%s %s: status %d, %s: %s", method, path,
+			answer.StatusCode, said.Error, said.Reason)}
 	}
 	if into == nil {
 		return nil

@@ -166,12 +166,33 @@ func TestCouchDBImport_sourceAway(t *testing.T) {
 		if r.URL.Path != "/_replicate" || tries.Add(1) > 1 {
 			return false
 		}
-		away.Store(4) // the client of the test repeats a GET by itself
+		away.Store(4) // the client repeats a GET by itself
 		http.Error(w, `{"error":"http_request_failed"}`, http.StatusInternalServerError)
 		return true
 	}
 	if m := move(t, t.Context(), from, to); m.err != nil || m.Databases != 1 || tries.Load() != 2 {
 		t.Errorf("%+v, %v after %d tries", m.CouchDBImported, m.err, tries.Load())
+	}
+}
+
+// A replication that fails although the CouchDB answers is tried again once, but not one that somebody has cancelled.
+func TestCouchDBImport_fails(t *testing.T) {
+	for name, want := range map[string]int{"bulk_get_failed": 2, "stopped": 1} {
+		tries := 0
+		to := &couch{arrived: documentsEach}
+		to.first = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/_replicate" {
+				return false
+			}
+			tries++
+			http.Error(w, `{"error":"`+name+`"}`, http.StatusInternalServerError)
+			return true
+		}
+		m := move(t, t.Context(), &couch{names: []string{"a"}, arrived: documentsEach}, to)
+		if m.err == nil || m.Databases != 0 || m.Documents != 0 || !slices.Equal(m.Failed, []string{"a"}) ||
+			tries != want {
+			t.Errorf("%s: %+v, %v after %d tries", name, m.CouchDBImported, m.err, tries)
+		}
 	}
 }
 
