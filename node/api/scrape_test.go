@@ -38,8 +38,10 @@ func TestServer_MetricsToken(t *testing.T) {
 		if set != "" {
 			want = 200
 		}
-		if got, _ := s.call(t, "GET", "/metrics", "", "Authorization", "Bearer "+token); got != want {
-			t.Errorf("metrics with the token, where %q is set: %d", set, got)
+		for _, scheme := range []string{"Bearer", "bearer", "BEARER"} {
+			if got, _ := s.call(t, "GET", "/metrics", "", "Authorization", scheme+" "+token); got != want {
+				t.Errorf("metrics with the token of scheme %s, where %q is set: %d", scheme, set, got)
+			}
 		}
 		for _, wrong := range []string{"", "Bearer", "Bearer ", "Bearer " + token + "x", "Bearer " + token[1:],
 			"Basic " + token, "bearer" + token, token} {

@@ -343,10 +343,11 @@ func (s *Server) serve(q *call.Request) error {
 	return s.reach(q, e)
 }
 
-// scrapes reports whether a request has the token for metrics.
+// scrapes reports whether a request has the token for metrics. The name of the scheme may be in any case (RFC 9110,
+// section 11.1).
 func (s *Server) scrapes(r *http.Request) bool {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && s.o.MetricsToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.o.MetricsToken)) == 1
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && s.o.MetricsToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.o.MetricsToken)) == 1
 }
 
 // reach runs an endpoint if the user may use it.

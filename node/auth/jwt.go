@@ -68,10 +68,11 @@ func unauthorized(reason string) error {
 	return &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: reason}
 }
 
-// byToken returns the user of a bearer token. ok is false if the request has none.
+// byToken returns the user of a bearer token. ok is false if the request has none. The name of the scheme may be in any
+// case (RFC 9110, section 11.1).
 func (v *visit) byToken() (u UserCtx, ok bool, err error) {
-	token, ok := strings.CutPrefix(v.r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	scheme, token, ok := strings.Cut(v.r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return UserCtx{}, false, nil
 	}
 	claims, err := v.rules.JWT.verify(token, time.Now())

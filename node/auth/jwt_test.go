@@ -156,6 +156,11 @@ func TestAuthenticator_Tokens(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %q", name, u, err, c.reason)
 		}
 	}
+	for _, scheme := range []string{"bearer ", "BEARER "} {
+		if u, err := a.Authenticate(request(t, scheme+hs(good))); err != nil || u.Name != "ann" {
+			t.Errorf("scheme %s: %+v, %v", scheme, u, err)
+		}
+	}
 	// Without the handler, tokens are not looked at.
 	plain, _ := withOptions(t, map[string]map[string]string{"jwt_keys": keys.options})
 	if u, err := plain.Authenticate(request(t, "Bearer "+hs(good))); err != nil || u.Name != "" {
