@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -46,6 +47,12 @@ func TestConsole_Plots(t *testing.T) {
 		q.From = p.Start + 10*p.Step
 		if rest := consoles[1].Plots(t.Context(), q); rest.Start != q.From || len(rest.Plots[0].All) != 2 {
 			t.Errorf("the rest %+v", rest)
+		}
+		for _, from := range []int64{p.Start + 11*p.Step, p.Start + 11*p.Step + 1, 1 << 32, math.MaxInt64} {
+			q.From = from
+			if last := consoles[1].Plots(t.Context(), q); last.Start != p.Start+11*p.Step || len(last.Plots[0].All) != 1 {
+				t.Errorf("from %d: %+v", from, last)
+			}
 		}
 		net.silent["n3"] = true
 		if p := consoles[1].Plots(t.Context(), q); len(p.Absent) != 1 || len(p.Plots[0].Nodes) != 2 {

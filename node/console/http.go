@@ -188,11 +188,11 @@ func plotQuery(series, span, from string) (q PlotQuery, err error) {
 	if q.Span = time.Duration(seconds) * time.Second; seconds == 0 {
 		q.Span = 15 * time.Minute
 	}
-	start, err := count(from)
-	if err != nil {
-		return q, errors.New("`from` must be a time in seconds since 1970")
+	if from != "" {
+		if q.From, err = strconv.ParseInt(from, 10, 64); err != nil || q.From < 0 {
+			return q, errors.New("`from` must be a time in seconds since 1970")
+		}
 	}
-	q.From = int64(start)
 	return q, nil
 }
 

@@ -436,13 +436,16 @@ func TestConsole_Handler(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	for _, view := range []string{"overview", "nodes", "tasks", "events", "databases", "shards", "indexes", "jobs",
-		"replications?sort=pending", "actors", "sessions", "series", "plots?series=heap"} {
+		"replications?sort=pending", "actors", "sessions", "series", "plots?series=heap",
+		"plots?series=heap&from=4102444800", "plots?series=heap&from=9223372036854775807"} {
 		if code, body := get("GET", "/api/"+view); code != 200 || !json.Valid([]byte(body)) {
 			t.Errorf("%s: %d %.100s", view, code, body)
 		}
 	}
 	for path, want := range map[string]int{"/api/x": 404, "/api/actors?sort=x": 400, "/api/actors?limit=x": 400,
-		"/api/jobs?limit=9999": 400, "/api/actors?live=1&sort=x": 400, "/api/events?limit=-1": 400} {
+		"/api/jobs?limit=9999": 400, "/api/actors?live=1&sort=x": 400, "/api/events?limit=-1": 400,
+		"/api/plots?series=heap&from=-1": 400, "/api/plots?series=heap&from=9223372036854775808": 400,
+		"/api/plots?series=heap&span=-9223372036854775808": 400} {
 		code, body := get("GET", path)
 		if code != want || !strings.Contains(body, `"reason":`) {
 			t.Errorf("%s: %d %s", path, code, body)

@@ -14,7 +14,7 @@ type PlotQuery struct {
 	// Span is how much time: up to an hour in samples, up to a day in minutes.
 	Span time.Duration
 	// From, unless 0, is the time of the first value that is wanted, in seconds since 1970: a page that has the ones
-	// before asks for the rest.
+	// before asks for the rest. With a later one than that of the last value there is the last value.
 	From int64
 }
 
@@ -38,8 +38,8 @@ func (c *local) plotsHere(_ context.Context, q plotQuestion) (map[string]state.V
 func (c *Console) Plots(ctx context.Context, q PlotQuery) state.Plots {
 	now := time.Now()
 	r := history.Last(now, q.Span)
-	if later := (q.From - r.Start + r.Step - 1) / r.Step; q.From > 0 && later > 0 {
-		later = min(later, r.Count-1)
+	if from := min(q.From, r.Start+(r.Count-1)*r.Step); from > r.Start { // the sum cannot overflow
+		later := (from - r.Start + r.Step - 1) / r.Step
 		r.Start += later * r.Step
 		r.Count -= later
 	}
