@@ -33,6 +33,8 @@ type Member struct {
 	Roles   []string `json:"roles"`
 	// Draining reports whether the member is there but has given its actors to others.
 	Draining bool `json:"-"`
+	// GivenUp reports, of a member that has left, whether it had not announced that.
+	GivenUp bool `json:"given_up"`
 	// ID is the member's actor-system id. It changes when the member restarts, and after the others had given it up.
 	ID string `json:"id"`
 }
@@ -277,6 +279,8 @@ func (e *entry) member(s Status, self bool) Member {
 		Roles:   roles,
 		ID:      e.meta.ID,
 
+		// memberlist's callback does not tell, as its nodes have no state there.
+		GivenUp:  s == Left && !e.meta.Leaving,
 		Draining: e.meta.Leaving,
 	}
 }

@@ -67,6 +67,9 @@ func TestView(t *testing.T) {
 		if got := status(v, at(time.Second)); got["b"] != Left {
 			t.Fatalf("status %v", got)
 		}
+		if m := v.members(at(time.Second)); !m[1].GivenUp || m[0].GivenUp || m[2].GivenUp {
+			t.Fatalf("given up: %+v", m)
+		}
 		if placed(v) != "ac" {
 			t.Fatalf("placed on %q", placed(v))
 		}
@@ -83,6 +86,9 @@ func TestView(t *testing.T) {
 			t.Fatalf("placed on %q, status %v", placed(v), status(v, at(time.Second)))
 		}
 		v.gone(at(2*time.Second), "b")
+		if m := v.members(at(2 * time.Second)); m[1].Status != Left || m[1].GivenUp {
+			t.Fatalf("given up: %+v", m[1])
+		}
 		if l := v.lost(at(time.Minute)); len(l) != 0 {
 			t.Fatalf("lost %v", l)
 		}

@@ -73,10 +73,13 @@ func (n own) shownMembers() (list []state.Node) {
 	states := map[cluster.Status][2]string{
 		cluster.Alive:   {"ok", "it works"},
 		cluster.Suspect: {"silent", "it has not answered for some seconds"},
-		cluster.Left:    {"gone", "it has left or was given up"},
+		cluster.Left:    {"gone", "it has left as announced"},
 	}
 	for _, m := range c.Members() {
 		s := states[m.Status]
+		if m.GivenUp {
+			s[1] = "it did not answer and was given up"
+		}
 		if m.Draining && m.Status != cluster.Left {
 			s = [2]string{"draining", "it has given its work to others and will stop"}
 		}

@@ -92,7 +92,7 @@ func (p memberPorts) Members() []api.Member {
 	for _, m := range p.cluster.Members() {
 		list = append(list, api.Member{
 			Name: m.Name, Status: string(m.Status), Self: m.Self, HTTP: m.HTTP, SQL: m.SQL, Gossip: m.Gossip,
-			Version: m.Version, Roles: m.Roles,
+			Version: m.Version, Roles: m.Roles, GivenUp: m.GivenUp,
 		})
 	}
 	return list

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -124,11 +125,15 @@ func TestMembers_KilledNode(t *testing.T) {
 				Members []struct {
 					Name, Status, HTTP string
 					Self               bool
+					GivenUp            bool `json:"given_up"`
 				}
 			}
 			p.client().into("/_members", &answer)
 			got = nil
 			for _, m := range answer.Members {
+				if m.GivenUp {
+					m.Status += ", given up"
+				}
 				got = append(got, fmt.Sprint(m.Name, " ", m.Status, " ", m.Self, " ", m.HTTP))
 			}
 			if slices.Equal(got, want) {
@@ -144,5 +149,9 @@ func TestMembers_KilledNode(t *testing.T) {
 	sees(one, entry(one, "alive", true), entry(two, "alive", false))
 	sees(two, entry(one, "alive", false), entry(two, "alive", true))
 	two.kill()
-	sees(one, entry(one, "alive", true), entry(two, "left", false))
+	sees(one, entry(one, "alive", true), entry(two, "left, given up", false))
+	three := start(t, t.TempDir(), "-name", "two", "-join", one.ready["gossip"])
+	sees(one, entry(one, "alive", true), entry(three, "alive", false))
+	three.stop(syscall.SIGTERM)
+	sees(one, entry(one, "alive", true), entry(three, "left", false))
 }

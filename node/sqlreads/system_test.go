@@ -22,7 +22,7 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	s.System = s.SystemTables(sqlreads.Node{
 		Members: func() []cluster.Member {
 			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g",
-				Version: "v", Roles: []string{"r"}}}
+				Version: "v", Roles: []string{"r"}}, {Name: "two", Status: cluster.Left, GivenUp: true}}
 		},
 		Actors: func(_ context.Context, visit func(state.Actor) bool) error {
 			_ = visit(state.Actor{Node: "one", ID: "node", Kind: "node", State: "up", Since: failed}) &&
@@ -115,7 +115,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 		count           int
 		first           string // a substring of the first row
 	}{
-		{"members", "divan", 1, "[one alive true h s g v"},
+		{"members", "divan", 2, "[one alive true h s g v"},
 		{"actors", "divan", 2, "[node <nil> node"},
 		{"sessions", "db", 2, "[7 u db"},
 		{"active_tasks", "db", 1, "[indexer one db  40"},
@@ -136,6 +136,9 @@ func TestCatalog_SystemRows(t *testing.T) {
 		if want.count > 0 && !strings.Contains(fmt.Sprint(got[0]), want.first) {
 			t.Errorf("first row of %s: %v", want.table, got[0])
 		}
+	}
+	if got := rows(t, c, "members", "divan"); got[0][8] != false || got[1][8] != true {
+		t.Errorf("given up: %v", got)
 	}
 	// Changes that an index has not processed are its lag, and its shard's.
 	d, err := s.Store.Database(t.Context(), "db")

@@ -70,7 +70,7 @@ func answers() map[string]any {
 				{Severity: state.Error, Text: story.Text, Since: pointer(story.Began), Story: &story},
 				{Severity: state.Warning, Text: "views of _design/by in orders skip 3 documents", Node: "n1",
 					Link: "databases/a%2Fb/failures/_design%2Fby"}},
-			Nodes: []state.Node{node("n1", "ok", "it works", true), node("n2", "gone", "it has left or was given up", false),
+			Nodes: []state.Node{node("n1", "ok", "it works", true), node("n2", "gone", "it has left as announced", false),
 				node("n3", "ok", "it works", false)},
 			Tasks: []state.Task{{Node: "n3", Type: "indexer", Database: "orders", Design: "_design/by", Progress: 42,
 				Done: 42_000, Total: 100_000, Rate: 5200, Left: pointer(11.0)}}},

@@ -53,6 +53,7 @@ type Member struct {
 	Gossip  string   `json:"gossip"`
 	Version string   `json:"version"`
 	Roles   []string `json:"roles"`
+	GivenUp bool     `json:"given_up"` // it has left without announcing it
 }
 
 // Members lists the cluster.
