@@ -347,7 +347,8 @@ func (s *Server) serve(q *call.Request) error {
 // section 11.1).
 func (s *Server) scrapes(r *http.Request) bool {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && s.o.MetricsToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.o.MetricsToken)) == 1
+	return strings.EqualFold(scheme, "Bearer") && s.o.MetricsToken != "" &&
+		subtle.ConstantTimeCompare([]byte(token), []byte(s.o.MetricsToken)) == 1
 }
 
 // reach runs an endpoint if the user may use it.

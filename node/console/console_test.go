@@ -50,7 +50,8 @@ func TestConsole_Plots(t *testing.T) {
 		}
 		for _, from := range []int64{p.Start + 11*p.Step, p.Start + 11*p.Step + 1, 1 << 32, math.MaxInt64} {
 			q.From = from
-			if last := consoles[1].Plots(t.Context(), q); last.Start != p.Start+11*p.Step || len(last.Plots[0].All) != 1 {
+			last := consoles[1].Plots(t.Context(), q)
+			if last.Start != p.Start+11*p.Step || len(last.Plots[0].All) != 1 {
 				t.Errorf("from %d: %+v", from, last)
 			}
 		}
