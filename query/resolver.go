@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -71,48 +72,64 @@ func (s *systemRelation) Columns() []exec.Column {
 	return out
 }
 
-func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
-	var out [][]types.Datum
-	add := func(values []any) error {
-		row := make([]types.Datum, len(s.table.Columns))
-		for i := range row {
-			if i >= len(values) {
-				return fmt.Errorf("system table %s: row of %d values for %d columns", s.table.Name, len(values),
-					len(row))
-			}
-			var err error
-			if row[i], err = datum(values[i]); err != nil {
-				return fmt.Errorf("system table %s, column %s: %w", s.table.Name, s.table.Columns[i].Name, err)
-			}
-		}
-		out = append(out, row)
-		return nil
-	}
-	cat, err := s.access.allowed(st.Ctx)
-	if err != nil {
-		return nil, err
-	}
-	if s.own != nil {
-		for _, values := range s.own(cat) {
-			if err := add(values); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
-	}
+// Rows implements exec.Relation.
+func (s *systemRelation) Rows(st *exec.State) func(add func([]types.Datum) error) (bool, error) {
 	database := s.access.database
 	if s.access.virtual {
 		database = systemDatabase
 	}
-	for values, err := range cat.SystemRows(st.Ctx, s.table.Name, database) {
+	after := "" // the last database
+	return func(add func([]types.Datum) error) (bool, error) {
+		cat, err := s.access.allowed(st.Ctx)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		if err := add(values); err != nil {
-			return nil, err
+		if s.own != nil {
+			for _, values := range s.own(cat) {
+				if err := s.add(values, add); err != nil {
+					return false, err
+				}
+			}
+			return false, nil
+		}
+		parted, ok := cat.(exec.PartedCatalog)
+		if !ok || !parted.InParts(s.table.Name, database) {
+			return false, s.addAll(cat.SystemRows(st.Ctx, s.table.Name, database), add)
+		}
+		name, rows, err := parted.Part(st.Ctx, s.table.Name, after)
+		if err != nil || name == "" {
+			return false, err
+		}
+		after = name
+		return true, s.addAll(rows, add)
+	}
+}
+
+func (s *systemRelation) addAll(rows iter.Seq2[[]any, error], add func([]types.Datum) error) error {
+	for values, err := range rows {
+		if err == nil {
+			err = s.add(values, add)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// add adds a row.
+func (s *systemRelation) add(values []any, add func([]types.Datum) error) error {
+	row := make([]types.Datum, len(s.table.Columns))
+	for i := range row {
+		if i >= len(values) {
+			return fmt.Errorf("system table %s: row of %d values for %d columns", s.table.Name, len(values), len(row))
+		}
+		var err error
+		if row[i], err = datum(values[i]); err != nil {
+			return fmt.Errorf("system table %s, column %s: %w", s.table.Name, s.table.Columns[i].Name, err)
+		}
+	}
+	return add(row)
 }
 
 // datum converts a value of a system table.

@@ -37,6 +37,16 @@ type Source struct {
 type Table struct {
 	exec.SystemTable
 	Rows func(ctx context.Context, scope Scope) iter.Seq2[[]any, error]
+	// of, instead of Rows, gives yield the rows of one database, until it returns false: those of the session's
+	// database, or of all if always is set or the session's is divan.
+	of     func(ctx context.Context, db named, yield func(row ...any) bool) error
+	always bool
+}
+
+// named is a database with its name.
+type named struct {
+	*layer.Database
+	name string
 }
 
 // Scope is the user who asks for rows of a relation, and the session's database ("divan" means none).
@@ -143,14 +153,47 @@ func (c *Catalog) SystemTables() []exec.SystemTable {
 	return tables
 }
 
-// SystemRows implements exec.Catalog.
-func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.Seq2[[]any, error] {
-	for _, t := range c.source.System {
-		if t.Name == table {
-			return t.Rows(ctx, Scope{Catalog: c, Database: database})
+// systemTable returns a relation of schema divan; nil if there is none of that name.
+func (c *Catalog) systemTable(name string) *Table {
+	for i := range c.source.System {
+		if t := &c.source.System[i]; t.Name == name {
+			return t
 		}
 	}
-	return fail(&exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("relation divan.%s does not exist", table)})
+	return nil
+}
+
+// SystemRows implements exec.Catalog.
+func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.Seq2[[]any, error] {
+	t := c.systemTable(table)
+	switch {
+	case t == nil:
+		return fail(&exec.ReadError{Kind: exec.NotFound,
+			Message: fmt.Sprintf("relation divan.%s does not exist", table)})
+	case t.of == nil:
+		return t.Rows(ctx, Scope{Catalog: c, Database: database})
+	case c.InParts(table, database):
+		return c.allParts(ctx, table)
+	}
+	db, err := c.open(ctx, database)
+	if err != nil {
+		return fail(err)
+	}
+	return t.rowsOf(ctx, named{db, database})
+}
+
+// rowsOf returns the rows of one database.
+func (t *Table) rowsOf(ctx context.Context, db named) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		more := true
+		err := t.of(ctx, db, func(row ...any) bool {
+			more = yield(row, nil)
+			return more
+		})
+		if err != nil && more {
+			yield(nil, Error(err))
+		}
+	}
 }
 
 // fail returns a sequence that yields only err.

@@ -3,13 +3,11 @@ package sqlreads
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"time"
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
-	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/query/exec"
 )
@@ -56,20 +54,20 @@ func (s *Source) SystemTables(n Node) []Table {
 			"object text", "job text", "actor text", "username text", "address text", "from_node text",
 			"to_node text", "token int8", "since timestamptz", "seconds float8", "count int8", "repeated int8",
 			"until timestamptz", "detail text", "also jsonb", "id text"),
-		table("databases", "the databases that you may read", s.databases,
+		every("databases", "the databases that you may read", databaseRow,
 			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
 			"shards int8", "incarnation int8",
 			"partitioned bool"),
-		table("shards", "the changes shards of this database, including replaced ones", s.shards,
-			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text"),
-		table("indexes", "the views of this database and the state of their indexes", s.indexes,
+		each("shards", "the changes shards of this database, including replaced ones", s.shards,
+			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text", "database text"),
+		each("indexes", "the views of this database and the state of their indexes", s.indexes,
 			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text",
 			"current bool", "building bool",
-			"lag int8", "signature text"),
-		table("bad_values", "values that typed columns of this database have shown as NULL, since this node started",
-			s.badValues, "cast text", "count int8", "example text"),
-		table("index_errors", "documents of this database that a view skipped", s.indexErrors,
-			"design text", "view text", "id text", "error text", "seq text"),
+			"lag int8", "signature text", "database text"),
+		each("bad_values", "values that typed columns of this database have shown as NULL, since this node started",
+			s.badValues, "cast text", "count int8", "example text", "database text"),
+		each("index_errors", "documents of this database that a view skipped", s.indexErrors,
+			"design text", "view text", "id text", "error text", "seq text", "database text"),
 	}
 }
 
@@ -80,6 +78,22 @@ func table(name, comment string, rows func(context.Context, Scope) iter.Seq2[[]a
 		name, typ := cut(c)
 		t.Columns = append(t.Columns, exec.SystemColumn{Name: name, Type: typ})
 	}
+	return t
+}
+
+// each returns a Table with the rows of the session's database, or in the database divan of all.
+func each(name, comment string, of func(context.Context, named, func(...any) bool) error,
+	columns ...string) Table {
+	t := table(name, comment+"; in the database divan of all that you may read", nil, columns...)
+	t.of = of
+	return t
+}
+
+// every returns a Table with the rows of all databases.
+func every(name, comment string, of func(context.Context, named, func(...any) bool) error,
+	columns ...string) Table {
+	t := table(name, comment, nil, columns...)
+	t.of, t.always = of, true
 	return t
 }
 
@@ -207,56 +221,15 @@ func (s *Source) jobs(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 	}
 }
 
-func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		names, err := scope.Catalog.Databases(ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for _, name := range names {
-			var info layer.Info
-			db, err := s.Store.Database(ctx, name)
-			if err == nil {
-				info, err = db.Info(ctx)
-			}
-			if is(err, layer.NotFound) { // deleted meanwhile
-				continue
-			}
-			if err != nil {
-				yield(nil, Error(err))
-				return
-			}
-			row := []any{name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.FileSize,
-				int64(info.Shards), info.Incarnation,
-				info.Partitioned}
-			if !yield(row, nil) {
-				return
-			}
-		}
+// databaseRow is a row of divan.databases.
+func databaseRow(ctx context.Context, db named, yield func(...any) bool) error {
+	info, err := db.Info(ctx)
+	if err == nil {
+		yield(db.name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.FileSize,
+			int64(info.Shards), info.Incarnation, info.Partitioned)
 	}
+	return err
 }
-
-// within opens the session's database for a relation about one database. Such a relation is empty in the database
-// divan.
-func within(ctx context.Context, scope Scope,
-	rows func(db *layer.Database, yield func([]any, error) bool) error) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		if scope.Database == "divan" {
-			return
-		}
-		db, err := scope.Catalog.open(ctx, scope.Database)
-		if err == nil {
-			err = Error(rows(db, yield))
-		}
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(nil, err)
-		}
-	}
-}
-
-// errEnough ends an iteration whose reader has stopped.
-var errEnough = errors.New("enough rows")
 
 func jsonOf(v any) any {
 	if v == nil {

@@ -122,11 +122,12 @@ func TestCatalog_SystemRows(t *testing.T) {
 		{"jobs", "db", 1, "[index x pending"},
 		{"events", "divan", 2, "one dead error it died two"},
 		{"databases", "divan", 1, "[db "},
-		{"shards", "db", 1, " true 0 n7]"},
-		{"shards", "divan", 0, ""},
+		{"shards", "db", 1, " true 0 n7 db]"},
+		{"shards", "divan", 1, " true 0 n7 db]"},
 		{"indexes", "db", 4, "[by j 2 "},
 		{"index_errors", "db", 1, "[throws v bad "},
-		{"index_errors", "divan", 0, ""},
+		{"indexes", "divan", 4, "[by j 2 "},
+		{"index_errors", "divan", 1, "[throws v bad "},
 	} {
 		got := rows(t, c, want.table, want.database)
 		if len(got) != want.count {

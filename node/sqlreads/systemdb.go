@@ -2,97 +2,86 @@ package sqlreads
 
 import (
 	"context"
-	"iter"
 	"strings"
 
 	"github.com/divandb/divan/layer"
 )
 
-// This file has the relations of schema divan that are about the session's database.
+// This file has the relations of schema divan that are about one database after the other.
 
 func cut(column string) (name, typ string) {
 	name, typ, _ = strings.Cut(column, " ")
 	return name, typ
 }
 
-func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
-	return within(ctx, scope, func(db *layer.Database, yield func([]any, error) bool) error {
-		maps, err := db.ShardMaps(ctx, layer.Seq{})
-		if err != nil {
-			return err
-		}
-		_, current, err := Lags(ctx, db)
-		if err != nil {
-			return err
-		}
-		lags := map[layer.ShardID]any{}
-		for _, shard := range current {
-			lags[shard.ID] = shard.Lag
-		}
-		for _, m := range maps {
-			for _, shard := range m.Shards {
-				var node any // of the shard's actor; a replaced shard has none
-				if !m.Tombstone && s.ShardOwner != nil {
-					node = s.ShardOwner(db, shard)
-				}
-				if !yield([]any{string(shard), m.Since.String(), m.Scheme, !m.Tombstone, lags[shard], node}, nil) {
-					return errEnough
-				}
+func (s *Source) shards(ctx context.Context, db named, yield func(...any) bool) error {
+	maps, err := db.ShardMaps(ctx, layer.Seq{})
+	if err != nil {
+		return err
+	}
+	_, current, err := Lags(ctx, db.Database)
+	if err != nil {
+		return err
+	}
+	lags := map[layer.ShardID]any{}
+	for _, shard := range current {
+		lags[shard.ID] = shard.Lag
+	}
+	for _, m := range maps {
+		for _, shard := range m.Shards {
+			var node any // of the shard's actor; a replaced shard has none
+			if !m.Tombstone && s.ShardOwner != nil {
+				node = s.ShardOwner(db.Database, shard)
+			}
+			if !yield(string(shard), m.Since.String(), m.Scheme, !m.Tombstone, lags[shard], node, db.name) {
+				return nil
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func (s *Source) indexes(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
-	return within(ctx, scope, func(db *layer.Database, yield func([]any, error) bool) error {
-		indexes, _, err := Lags(ctx, db)
-		if err != nil {
-			return err
-		}
-		for _, ix := range indexes {
-			for _, v := range ix.State.Views {
-				row := []any{strings.TrimPrefix(ix.Design.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors,
-					ix.State.Seq.String(),
-					ix.State.LastSeq.String(), ix.State.Current(), ix.State.Building, ix.Lag, ix.Design.Signature}
-				if !yield(row, nil) {
-					return errEnough
-				}
+func (s *Source) indexes(ctx context.Context, db named, yield func(...any) bool) error {
+	indexes, _, err := Lags(ctx, db.Database)
+	if err != nil {
+		return err
+	}
+	for _, ix := range indexes {
+		for _, v := range ix.State.Views {
+			if !yield(strings.TrimPrefix(ix.Design.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors,
+				ix.State.Seq.String(), ix.State.LastSeq.String(), ix.State.Current(), ix.State.Building, ix.Lag,
+				ix.Design.Signature, db.name) {
+				return nil
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// badValues returns the counts of values that could not be cast.
-func (s *Source) badValues(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
-	return within(ctx, scope, func(_ *layer.Database, yield func([]any, error) bool) error {
-		for _, c := range s.BadValues.Of(scope.Database) {
-			if !yield([]any{c.Cast, c.Count, c.Example}, nil) {
-				return errEnough
-			}
+// badValues gives the counts of values that could not be cast.
+func (s *Source) badValues(_ context.Context, db named, yield func(...any) bool) error {
+	for _, c := range s.BadValues.Of(db.name) {
+		if !yield(c.Cast, c.Count, c.Example, db.name) {
+			return nil
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func (s *Source) indexErrors(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
-	return within(ctx, scope, func(db *layer.Database, yield func([]any, error) bool) error {
-		designs, err := db.Designs(ctx)
-		if err != nil {
-			return err
-		}
-		for _, d := range designs {
-			for e, err := range db.Index(d).Errors(ctx) {
-				if err != nil {
-					return err
-				}
-				if !yield([]any{strings.TrimPrefix(d.ID, designPrefix), e.View, e.DocID, e.Error, e.Seq.String()},
-					nil) {
-					return errEnough
-				}
+func (s *Source) indexErrors(ctx context.Context, db named, yield func(...any) bool) error {
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range designs {
+		for e, err := range db.Index(d).Errors(ctx) {
+			if err != nil {
+				return err
+			}
+			if !yield(strings.TrimPrefix(d.ID, designPrefix), e.View, e.DocID, e.Error, e.Seq.String(), db.name) {
+				return nil
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -52,15 +52,16 @@ func rowsOf(name, relation, without string) {
 			return slices.Clone(cols)
 		},
 		Rows: func(env *exec.Env, _ []types.OID, _ []types.Datum) ([][]types.Datum, error) {
-			all, err := load()["pg_catalog."+relation].Rows(env.State)
+			var all [][]types.Datum
 			_, keep := columns()
-			for i, row := range all {
+			_, err := load()["pg_catalog."+relation].Rows(env.State)(func(row []types.Datum) error {
 				kept := make([]types.Datum, len(keep))
 				for j, at := range keep {
 					kept[j] = row[at]
 				}
-				all[i] = kept
-			}
+				all = append(all, kept)
+				return nil
+			})
 			return all, err
 		}})
 }

@@ -94,18 +94,25 @@ func (r *relation) OID() int64 { return r.oid }
 func (r *relation) Columns() []exec.Column { return r.cols }
 
 // Rows implements exec.Relation. A relation without a filler is empty.
-func (r *relation) Rows(st *exec.State) ([][]types.Datum, error) {
-	fill := fillers[r.Name()]
-	if fill == nil {
-		return nil, nil
+func (r *relation) Rows(st *exec.State) func(add func([]types.Datum) error) (bool, error) {
+	return func(add func([]types.Datum) error) (bool, error) {
+		fill := fillers[r.Name()]
+		if fill == nil {
+			return false, nil
+		}
+		snap, err := SnapshotOf(st)
+		if err != nil {
+			return false, err
+		}
+		b := &rows{rel: r, tuples: func() (func(*Class) int64, error) { return snap.tuples(st.Ctx) }}
+		fill(snap, b)
+		for _, row := range b.out {
+			if b.err == nil {
+				b.err = add(row)
+			}
+		}
+		return false, b.err
 	}
-	snap, err := SnapshotOf(st)
-	if err != nil {
-		return nil, err
-	}
-	b := &rows{rel: r, tuples: func() (func(*Class) int64, error) { return snap.tuples(st.Ctx) }}
-	fill(snap, b)
-	return b.out, b.err
 }
 
 // SnapshotOf returns the snapshot of the statement that st belongs to.

@@ -27,17 +27,18 @@ func table(t *testing.T, in catalog.Input, schema, name string) []map[string]typ
 	if rel == nil {
 		t.Fatalf("there is no %s.%s", schema, name)
 	}
-	rows, err := rel.Rows(exec.NewState(w, session{snapshot: catalog.NewSnapshot(in)}, nil, &types.Env{}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []map[string]types.Datum
-	for _, row := range rows {
+	next := rel.Rows(exec.NewState(w, session{snapshot: catalog.NewSnapshot(in)}, nil, &types.Env{}))
+	_, err := next(func(row []types.Datum) error {
 		m := map[string]types.Datum{}
 		for i, c := range rel.Columns() {
 			m[c.Name] = row[i]
 		}
 		out = append(out, m)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }

@@ -49,7 +49,7 @@ type State struct {
 	calls *CallEnv      // memory for further calls
 
 	subs    map[*Subquery]*subState
-	virtual map[string][][]types.Datum
+	virtual map[string]*virtualRows
 	rounds  map[*WorkTable]*spill.List
 	batches map[any]*Batch // by relation
 }

@@ -38,6 +38,17 @@ type Catalog interface {
 	SystemRows(ctx context.Context, table, database string) iter.Seq2[[]any, error]
 }
 
+// PartedCatalog is a Catalog some of whose relations of schema divan come in parts, one for each database that the user
+// may read, since there may be very many. SystemRows returns the same rows at once.
+type PartedCatalog interface {
+	Catalog
+	// InParts reports whether a relation, as seen from a database, comes in parts.
+	InParts(table, database string) bool
+	// Part returns the first database after a name whose rows the user may read, and these. The name is "" if there is
+	// none.
+	Part(ctx context.Context, table, after string) (name string, rows iter.Seq2[[]any, error], err error)
+}
+
 // Database provides the reads of one database. All orders are CouchDB's: ids by bytes, rows of views by key collation
 // and then by id, sequences by their text.
 type Database interface {

@@ -1,22 +1,63 @@
 package exec
 
 import (
+	"errors"
+	"io"
 	"math"
 	"strings"
 
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
 
 // Relation is a virtual relation, whose rows are computed and not read from the store: those of the catalogue and of
-// schema divan. They are small, so they may be joined.
+// schema divan. They may be joined.
 type Relation interface {
 	// Name returns the unique name, including the schema.
 	Name() string
 	Columns() []Column
-	// Rows returns all rows. It is called once per execution.
-	Rows(st *State) ([][]types.Datum, error)
+	// Rows begins an execution. It returns a function that gives add the next rows, which add keeps, and reports
+	// whether there may be more.
+	Rows(st *State) func(add func(row []types.Datum) error) (more bool, err error)
+}
+
+// virtualRows are the rows of a Relation that an execution has asked for so far. All scans of it share them, so that
+// they see the same.
+type virtualRows struct {
+	list *spill.List
+	next func(add func(row []types.Datum) error) (more bool, err error) // nil at the end
+}
+
+// rowsOf returns the rows of a relation.
+func (s *State) rowsOf(r Relation) *virtualRows {
+	rows := s.virtual[r.Name()]
+	if rows == nil {
+		rows = &virtualRows{list: s.Spill.NewList(len(r.Columns())), next: r.Rows(s)}
+		if s.virtual == nil {
+			s.virtual = map[string]*virtualRows{}
+		}
+		s.virtual[r.Name()] = rows
+	}
+	return rows
+}
+
+// read returns a scan's next row, or io.EOF.
+func (r *virtualRows) read(scan *spill.Scan) ([]types.Datum, error) {
+	for {
+		row, err := scan.Next()
+		if !errors.Is(err, io.EOF) || r.next == nil {
+			return row, err
+		}
+		more, err := r.next(r.list.Keep)
+		if err != nil {
+			return nil, StoreError(err)
+		}
+		if !more {
+			r.next = nil
+		}
+	}
 }
 
 // Virtual scans a Relation.
@@ -24,52 +65,38 @@ type Virtual struct {
 	Relation Relation
 	Base     int
 	env      *Env
-	rows     [][]types.Datum
-	at       int
+	rows     *virtualRows
+	scan     *spill.Scan
 	got      int64
 	runs     tally.Runs
 	Alias    string // for EXPLAIN
 }
 
 func (v *Virtual) Open(env *Env) error {
-	v.env, v.at = env, 0
+	v.Close()
+	v.env, v.rows = env, env.rowsOf(v.Relation)
+	v.scan = v.rows.list.Scan()
 	v.runs.Begin(&v.got)
-	rows, ok := env.virtual[v.Relation.Name()]
-	if !ok {
-		var err error
-		if rows, err = v.Relation.Rows(env.State); err != nil {
-			return StoreError(err)
-		}
-		var size int64
-		for _, r := range rows {
-			size += RowSize(r)
-		}
-		if err := env.Hold(size); err != nil {
-			return err
-		}
-		if env.virtual == nil {
-			env.State.virtual = map[string][][]types.Datum{}
-		}
-		env.virtual[v.Relation.Name()] = rows
-	}
-	v.rows = rows
 	return nil
 }
 
 func (v *Virtual) Next() (bool, error) {
-	if v.at >= len(v.rows) {
+	row, err := v.rows.read(v.scan)
+	if errors.Is(err, io.EOF) {
 		return false, nil
 	}
-	if err := v.env.Step(1); err != nil {
+	if err == nil {
+		err = v.env.Step(1)
+	}
+	if err != nil {
 		return false, err
 	}
-	copy(v.env.Row[v.Base:], v.rows[v.at])
-	v.at++
+	copy(v.env.Row[v.Base:], row)
 	v.got++
 	return true, nil
 }
 
-func (v *Virtual) Close() {}
+func (v *Virtual) Close() { v.scan.Close() }
 
 func (v *Virtual) Describe() *Description {
 	d := &Description{Node: "System Read", On: v.Relation.Name(), Alias: v.Alias}
