@@ -221,9 +221,7 @@ func (c *Cluster) watch(ctx context.Context) {
 			c.members.tellEvents(c.o.Notify)
 			// The others have given up a process that stood still (stopped, swapped out, a closed laptop) for longer
 			// than they wait.
-			if pause := time.Since(last); pause > 8*c.o.ProbeInterval {
-				c.o.Logger.Warn("this process was paused and was probably given up by the other members",
-					"seconds", pause.Seconds())
+			if time.Since(last) > 8*c.o.ProbeInterval { // there is an event of that
 				c.members.givenUp()
 			}
 			last = time.Now()

@@ -32,7 +32,11 @@ func (d delegate) NotifyLeave(n *memberlist.Node) {
 }
 
 func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payload []byte) {
-	d.g.members.ask(func(v *view) { v.answered(time.Now(), n.Name) })
+	d.g.members.ask(func(v *view) {
+		now := time.Now()
+		v.runs(now)
+		v.answered(now, n.Name)
+	})
 }
 
 func (d delegate) AckPayload() []byte { return nil }

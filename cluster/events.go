@@ -5,7 +5,7 @@ import "time"
 // EventKind says what an Event is about.
 type EventKind string
 
-// The kinds of events. All but WrongSecret and NameClash are about another member.
+// The kinds of events. All but WrongSecret, NameClash and MemberPaused are about another member.
 const (
 	// MemberJoined: a member is seen for the first time. Since is zero.
 	MemberJoined EventKind = "joined"
@@ -20,9 +20,11 @@ const (
 	MemberLeft EventKind = "left"
 	// MemberReturned: a member that had left or was given up is back. Since is when it was seen to go.
 	MemberReturned EventKind = "returned"
-	// MemberRestarted: a member is back, or has taken a new id, before it was given up. Since is when it was last
-	// heard.
+	// MemberRestarted: a member is back, under a new id, before it was given up. Since is when it was last heard.
 	MemberRestarted EventKind = "restarted"
+	// MemberPaused: this member did not run from Since to At, such as a process that was stopped or a machine that was
+	// frozen. It did not hear the others meanwhile, and they may have given it up.
+	MemberPaused EventKind = "paused"
 	// WrongSecret: a node at Address has another secret than this one.
 	WrongSecret EventKind = "wrong_secret"
 	// NameClash: the node at Address has the name of Member.
@@ -44,11 +46,38 @@ const maxEvents = 1000
 
 // happened adds an event, which members.tellEvents passes on.
 func (v *view) happened(kind EventKind, at, since time.Time, e *entry) {
-	if e.name == v.self || len(v.events) == maxEvents {
+	if e.name == v.self && kind != MemberPaused || len(v.events) == maxEvents {
 		return
 	}
 	v.events = append(v.events, Event{Kind: kind, At: at, Since: since, Member: e.name, Address: e.gossip,
 		Version: e.meta.Version})
+}
+
+const (
+	// pausedFor is for how many probe intervals this member must not have run to say so. members.tellEvents runs once
+	// in each.
+	pausedFor = 5
+	// unheardFor is for how many the silence of the others does not count.
+	unheardFor = 2
+)
+
+// runs records that this member runs. While it did not, it could not hear the others, so that the time of their silence
+// goes on from then.
+func (v *view) runs(now time.Time) {
+	before := v.ran
+	v.ran = now
+	paused := now.Sub(before)
+	if before.IsZero() || paused < unheardFor*v.probeInterval {
+		return
+	}
+	for _, e := range v.entries {
+		if e.up && !e.suspected {
+			e.heard = e.heard.Add(paused)
+		}
+	}
+	if self := v.entries[v.self]; self != nil && paused >= pausedFor*v.probeInterval {
+		v.happened(MemberPaused, now, before, self)
+	}
 }
 
 // suspects finds the members that have become suspect. It waits for two more probes than Status: while a dead member is
@@ -77,7 +106,9 @@ func (m *members) add(e Event) {
 // the lock.
 func (m *members) tellEvents(notify func(Event)) {
 	m.mu.Lock()
-	m.mu.view.suspects(time.Now())
+	now := time.Now()
+	m.mu.view.runs(now)
+	m.mu.view.suspects(now)
 	events := m.mu.view.events
 	m.mu.view.events = nil
 	m.mu.Unlock()

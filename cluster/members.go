@@ -55,7 +55,9 @@ func (m *members) tells(meta metadata) {
 func (m *members) list() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.mu.view.members(time.Now())
+	now := time.Now()
+	m.mu.view.runs(now)
+	return m.mu.view.members(now)
 }
 
 // self returns this member.
@@ -92,7 +94,9 @@ func (m *members) ask(f func(v *view)) {
 func (m *members) observe(f func(v *view, now time.Time)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f(m.mu.view, time.Now())
+	now := time.Now()
+	m.mu.view.runs(now)
+	f(m.mu.view, now)
 	m.signal()
 }
 

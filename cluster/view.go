@@ -73,7 +73,8 @@ type view struct {
 	self          string // name
 	probeInterval time.Duration
 	entries       map[string]*entry
-	events        []Event // not passed on yet
+	events        []Event   // not passed on yet
+	ran           time.Time // when this member last ran, as far as runs was told
 }
 
 type entry struct {
@@ -86,6 +87,7 @@ type entry struct {
 	left   time.Time // since when it is no longer up
 
 	suspected bool // it has not answered for a while, and this was recorded as an event
+	renews    bool // it was given up and is back under its old id, and will take a new one
 }
 
 func newView(self string, probeInterval time.Duration) *view {
@@ -102,10 +104,12 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	}
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.Leaving
 	before := *e
+	e.renews = stale || before.renews && before.meta.ID == meta.ID
 	e.gossip, e.meta, e.up, e.heard, e.left, e.suspected = gossip, meta, true, now, time.Time{}, false
 	switch {
 	case before.up && before.meta.ID == meta.ID:
 		return stale
+	case before.up && before.renews: // as had been asked of it
 	case before.up:
 		v.happened(MemberRestarted, now, before.heard, e)
 	case before.left.IsZero():

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -151,8 +152,11 @@ func TestView_events(t *testing.T) {
 	up(70, "b", "b3", false)
 	v.suspects(at(80))
 	v.gone(at(81), "b")
+	up(90, "b", "b4", false)
+	up(91, "b", "b5", false)
 	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "suspected 20 17", "dead 20 17",
-		"returned 40 20", "restarted 50 40", "left 61 50", "returned 70 61", "suspected 80 70", "dead 81 70"}
+		"returned 40 20", "left 61 50", "returned 70 61", "suspected 80 70", "dead 81 70", "returned 90 81",
+		"restarted 91 90"}
 	for i, e := range v.events {
 		since := "never"
 		if !e.Since.IsZero() {
@@ -166,7 +170,47 @@ func TestView_events(t *testing.T) {
 	if len(v.events) != len(want) {
 		t.Errorf("%d events, want %d", len(v.events), len(want))
 	}
+	v.gone(at(92), "b")
 	if !v.forget("b") || v.forget("b") || v.forget("a") || len(v.lost(at(90))) != 0 {
 		t.Error("a member that is up can be forgotten, or one that is gone cannot")
+	}
+}
+
+// While this member is paused it cannot hear the others.
+func TestView_paused(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+	v := newView("a", time.Second)
+	for _, n := range []string{"a", "b", "c"} {
+		v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
+	}
+	run := func(from, to float64) {
+		for s := from; s <= to; s++ {
+			v.runs(at(s))
+			v.suspects(at(s))
+		}
+	}
+	run(0, 3)
+	v.answered(at(3), "c")
+	run(33, 34)
+	for _, m := range v.members(at(34)) {
+		if m.Status != Alive {
+			t.Errorf("%s is %s", m.Name, m.Status)
+		}
+	}
+	v.answered(at(35), "c")
+	run(35, 38) // b is silent for 3 s before the pause and as long after it as makes a suspect
+	v.answered(at(38), "c")
+	run(41, 41) // a moment, which is not told
+	var got []string
+	for _, e := range v.events[2:] {
+		got = append(got, fmt.Sprintf("%s %s %v %v", e.Kind, e.Member, e.At.Sub(start).Seconds(),
+			e.Since.Sub(start).Seconds()))
+	}
+	if want := []string{"paused a 33 3", "suspected b 37 30"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if s := v.members(at(41)); s[1].Status != Suspect || s[2].Status != Alive {
+		t.Errorf("%+v", s)
 	}
 }

@@ -97,7 +97,7 @@ var memberKinds = map[cluster.EventKind]state.EventKind{
 	cluster.MemberAnswers: state.MemberAnswers, cluster.MemberDead: state.MemberDead,
 	cluster.MemberLeft: state.MemberLeft, cluster.MemberReturned: state.MemberReturned,
 	cluster.MemberRestarted: state.MemberRestart, cluster.WrongSecret: state.WrongSecret,
-	cluster.NameClash: state.NameClash,
+	cluster.NameClash: state.NameClash, cluster.MemberPaused: state.NodePaused,
 }
 
 // memberEvent records what happened to a member.

@@ -38,6 +38,7 @@ type watcher struct {
 
 	low     bool              // the disk was low
 	lost    time.Time         // since when the store does not answer; zero if it does
+	late    bool              // the last probe was not heeded
 	reasons map[string]bool   // names of the current reasons to need an operator
 	skipped map[[2]string]int // documents that views skip, by database and design document
 }
@@ -82,8 +83,10 @@ func (n *Node) watchEvents(context.Context) error {
 func (w *watcher) probe(ctx context.Context) {
 	begun := time.Now()
 	err := w.ready(ctx)
+	// A probe never takes so long, unless this node was paused, for which there is another event.
+	w.late = err != nil && time.Since(begun) > probeTimeout+probeEvery && !w.late
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, w.late:
 	case err != nil && w.lost.IsZero():
 		w.lost = begun
 		w.events.Record(state.Event{Kind: state.StoreLost, Detail: err.Error()})

@@ -277,3 +277,51 @@ func TestPlots(t *testing.T) {
 		}
 	}
 }
+
+// A node that was paused tells that of itself, and not that the others or the store were silent. The others tell that
+// it was silent, was given up and is back.
+func TestEvents_Paused(t *testing.T) {
+	mostlyWaits(t)
+	c := startCluster(t, 3)
+	const all = "node0 alive, node1 alive, node2 alive"
+	for i := range 3 {
+		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
+	}
+	paused := c.nodes[1]
+	began := time.Now()
+	_ = paused.cmd.Process.Signal(stopSignal)
+	eventually(t, "node1 is given up", 20*time.Second, func() bool {
+		return c.statuses(0) == "node0 alive, node1 left, node2 alive"
+	})
+	time.Sleep(10*time.Second - time.Since(began)) // longer than anything waits
+	_ = paused.cmd.Process.Signal(continueSignal)
+	one := paused.client()
+	eventually(t, "all see each other again", 20*time.Second, func() bool {
+		return c.statuses(0) == all && c.statuses(1) == all && c.statuses(2) == all
+	})
+	time.Sleep(3 * time.Second) // it would accuse the others after as long
+	said := 0
+	for _, e := range one.events("").Events {
+		switch {
+		case e.Node == "node1" && e.Kind == "paused":
+			said++
+			if !strings.HasPrefix(e.Text, "node1 was paused for ") || e.Member != "node1" {
+				t.Errorf("it tells %+v", e)
+			}
+		case e.Node == "node1" && e.Kind != "started" && e.Kind != "joined" && e.Kind != "job_taken":
+			t.Errorf("it tells %+v", e)
+		case e.Kind == "suspected" && e.Member != "node1":
+			t.Errorf("another one tells %+v", e)
+		}
+	}
+	if said != 1 {
+		t.Errorf("it told %d times that it was paused", said)
+	}
+	s := one.storyOf("node1")
+	if s.Title != "node1 died and is back" || !strings.Contains(s.Text, ", given up ") {
+		t.Errorf("the story is %+v", s)
+	}
+	if strings.Contains(fmt.Sprint(paused.stderr), "does not answer") {
+		t.Errorf("its log accuses others: %s", fmt.Sprint(paused.stderr))
+	}
+}

@@ -39,6 +39,10 @@ var kinds = map[state.EventKind]kind{
 	state.MemberRestart: {severity: state.Info, log: "a member has restarted",
 		about:  "a node has restarted before it was given up",
 		advice: "nothing, unless nobody restarted it: see its log"},
+	state.NodePaused: {severity: state.Warning, log: "this node was paused",
+		about: "a node did not run for some time: its process was stopped, or its machine frozen or overloaded; the " +
+			"others may have given it up",
+		advice: "nothing, unless it happens often: then give its machine more processors or memory"},
 	state.WrongSecret: {severity: state.Error, log: "a node has another secret", limited: true,
 		about: "a node with another `cluster.secret`, or none, calls", advice: "give all nodes the same secret"},
 	state.NameClash: {severity: state.Error, log: "two nodes have the same name", limited: true,
@@ -108,6 +112,8 @@ func text(e *state.Event) string {
 		return fmt.Sprintf("%s is back, after %s", e.Member, duration(e))
 	case state.MemberRestart:
 		return fmt.Sprintf("%s has restarted", e.Member)
+	case state.NodePaused:
+		return fmt.Sprintf("%s was paused for %s, in which it did nothing and heard nobody", e.Member, duration(e))
 	case state.WrongSecret:
 		return fmt.Sprintf("a node at %s has another cluster.secret: give all nodes the same", e.Address)
 	case state.NameClash:

@@ -207,6 +207,8 @@ func (t *telling) story() state.Story {
 		case state.JobTaken:
 			jobs, resumed = jobs+1, later(resumed, e.At)
 			line(e.At, e.Text, "", e)
+		case state.NodePaused: // which says why it was silent
+			line(e.At, e.Text, "", e)
 		case state.ActionDone:
 			line(e.At, e.Text, "", e)
 			back = "forgotten " + clock(e.At)

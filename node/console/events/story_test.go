@@ -101,6 +101,16 @@ func TestStories(t *testing.T) {
 			t.Errorf("stories %+v", stories)
 		}
 	})
+	t.Run("the member was paused", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n2/a/9", Node: "n2", At: at(10), Since: since(0.5), Kind: state.NodePaused, Member: "n2", Text: "n2 paused"},
+			{ID: "n1/a/9", Node: "n1", At: at(11), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 1 || !strings.HasSuffix(stories[0].Text, ", back 12:00:11.0") ||
+			stories[0].Title != "n2 died and is back" || !strings.Contains(fmt.Sprint(stories[0].Lines), "n2 paused") {
+			t.Errorf("stories %+v", stories)
+		}
+	})
 	t.Run("what happens later is not part of a story that is over", func(t *testing.T) {
 		lists := append(death(), []state.Event{
 			{ID: "n1/a/9", Node: "n1", At: at(10), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"},

@@ -68,6 +68,7 @@ const (
 	MemberLeft     EventKind = "left"      // announced it; up since Since
 	MemberReturned EventKind = "returned"  // gone since Since
 	MemberRestart  EventKind = "restarted" // before it was given up
+	NodePaused     EventKind = "paused"    // Member, which tells it, did not run since Since
 	WrongSecret    EventKind = "wrong_secret"
 	NameClash      EventKind = "name_clash"
 	ShardsMoved    EventKind = "shards_moved" // Count changes shards, from From to To
