@@ -2,6 +2,7 @@ package collate_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/layer/collate"
 )
@@ -237,6 +239,33 @@ func TestAppendKey_MatchesCompare(t *testing.T) {
 		}
 		if got := bytes.Compare(key(t, a), key(t, b)); got != want {
 			t.Fatalf("keys of %s and %s: %d, Compare: %d (seed %d)", a, b, got, want, seed)
+		}
+	}
+}
+
+// TestCompare_ASCII compares the keys of texts that differ in one ASCII character, or that one has more, with their
+// order: Compare tells it from these characters alone if it can, but not if a mark follows or a later letter is accented.
+func TestCompare_ASCII(t *testing.T) {
+	quoted := func(text string) string {
+		out, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	check := func(a, b string) {
+		got, err := collate.Compare([]byte(quoted(a)), []byte(quoted(b)))
+		if want := bytes.Compare(key(t, quoted(a)), key(t, quoted(b))); err != nil || got != want {
+			t.Errorf("Compare(%q, %q): %d, %v; the order of the keys is %d", a, b, got, err, want)
+		}
+	}
+	for r := range rune(utf8.RuneSelf) {
+		for _, rest := range []string{"", "B", "\x01", "\u0301", "\u0301b", "b\u0301", "é"} {
+			for s := range rune(utf8.RuneSelf) {
+				check("a"+string(r)+rest, "A"+string(s)+"b")
+			}
+			check("a", "a"+string(r)+rest)
+			check("a"+string(r), "A"+rest)
 		}
 	}
 }

@@ -2,12 +2,14 @@ package collate
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"sync"
+	"unicode/utf8"
 )
 
 // rootData is ICU's root collation, written by rootgen. The data are Unicode's; see UNICODE-LICENSE.
@@ -35,6 +37,8 @@ type rootTable struct {
 	// packed marks the first bytes of primary weights whose second byte is always between packLow and packHigh, so
 	// that sequences with the same first byte can be packed.
 	packed [256]bool
+	// ascii has the primary weights of the ASCII characters that have one element, and 0 for the others.
+	ascii [utf8.RuneSelf]uint32
 }
 
 const (
@@ -95,6 +99,11 @@ func readRoot(data []byte) (*rootTable, error) {
 		t.contract(text, mapped())
 	}
 	t.findPacked(all)
+	for r := range t.ascii {
+		if elements, _, _ := t.lookup(rune(r)); len(elements) == 1 {
+			t.ascii[r] = elements[0].primary()
+		}
+	}
 	return t, in.err
 }
 
@@ -161,6 +170,39 @@ func (t *rootTable) lookup(r rune) (elements []element, start, known bool) {
 	v := page[r&(1<<pageBits-1)]
 	from, n := v>>8, v&(startFlag-1)
 	return t.elements[from : from+n], v&startFlag != 0, from != 0
+}
+
+// compareASCII orders two strings by their primary weights up to the first that differ, if that can be told from ASCII
+// characters that stand for themselves. Otherwise it returns 0.
+func (t *rootTable) compareASCII(a, b []byte) int {
+	for i := 0; ; i++ {
+		if i == len(a) || i == len(b) {
+			// Only the longer one may have more weights, if the rest of it begins with one.
+			switch {
+			case len(a) > i && t.plain(a[i:]) != 0:
+				return 1
+			case len(b) > i && t.plain(b[i:]) != 0:
+				return -1
+			}
+			return 0
+		}
+		p, q := t.plain(a[i:]), t.plain(b[i:])
+		if p == 0 || q == 0 {
+			return 0
+		}
+		if p != q {
+			return cmp.Compare(p, q)
+		}
+	}
+}
+
+// plain returns the primary weight of the first character of text, or 0 if it is not an ASCII character with one
+// element, or if a character follows that may combine with it.
+func (t *rootTable) plain(text []byte) uint32 {
+	if text[0] >= utf8.RuneSelf || len(text) > 1 && text[1] >= utf8.RuneSelf {
+		return 0
+	}
+	return t.ascii[text[0]]
 }
 
 // numbers decodes variable-length integers.

@@ -278,6 +278,9 @@ func discontiguous(node *contraction, text []byte, taken int) (found *contractio
 
 // compare orders two strings.
 func (s *stringKeys) compare(a, b []byte) int {
+	if order := root().compareASCII(a, b); order != 0 {
+		return order
+	}
 	s.compareA = s.appendKey(s.compareA[:0], a)
 	s.compareB = s.appendKey(s.compareB[:0], b)
 	return bytes.Compare(s.compareA, s.compareB)
