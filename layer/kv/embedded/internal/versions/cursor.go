@@ -14,7 +14,8 @@ import (
 // its view is shut: Pebble's iterator holds what it reads.
 type cursor struct {
 	iter    *pebble.Iterator
-	view    *View // set if the view has to stay open as long as the cursor
+	view    *View
+	stay    bool // the view has to stay open as long as the cursor
 	reverse bool
 	r       keys.Span     // end is not nil
 	picked  *pickedRanges // set if not all rows of r are wanted
@@ -45,13 +46,16 @@ func (v *View) open(r keys.Span, reverse bool, writes *writes.Set) (*cursor, err
 			v.leave()
 		}
 	}()
-	iter, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: LowerBound(r), UpperBound: r.End})
-	if err != nil {
-		return nil, failure.OfRead(err)
+	iter := v.idle.take(LowerBound(r), r.End)
+	if iter == nil {
+		var err error
+		if iter, err = v.snap.NewIter(&pebble.IterOptions{LowerBound: LowerBound(r), UpperBound: r.End}); err != nil {
+			return nil, failure.OfRead(err)
+		}
 	}
-	c := &cursor{iter: iter, reverse: reverse, r: r}
+	c := &cursor{iter: iter, view: v, reverse: reverse, r: r}
 	if v.Standby {
-		c.view, held = v, true
+		c.stay, held = true, true
 	}
 	if writes != nil {
 		c.lay(writes)
@@ -78,9 +82,12 @@ func (c *cursor) close() error {
 	if c.iter == nil {
 		return nil
 	}
-	err := c.iter.Close()
-	if c.view != nil {
+	var err error
+	if c.stay {
+		err = c.iter.Close()
 		c.view.leave()
+	} else {
+		err = c.view.idle.put(c.iter)
 	}
 	c.iter = nil
 	if err != nil {

@@ -23,6 +23,7 @@ type View struct {
 	snap    *pebble.Snapshot
 	rows    *rowcache.Cache // the engine's
 	closer  *Closer
+	idle    idle
 	// Standby is set if the database below is closed once nobody reads it any more: cursors keep such a view open.
 	Standby bool
 
@@ -173,6 +174,7 @@ func (vs *Views) Publish(v *View) {
 	v.holders = 1
 	vs.mu.Lock()
 	old := vs.mu.newest
+	replaced := old
 	vs.mu.newest = v
 	if old != nil {
 		old.next, old.replaced = v.Version, now
@@ -184,6 +186,9 @@ func (vs *Views) Publish(v *View) {
 		}
 	}
 	vs.mu.Unlock()
+	if replaced != nil {
+		replaced.idle.drop(true)
+	}
 	if old != nil {
 		old.Refuse()
 	}
@@ -254,7 +259,8 @@ func (vs *Views) drop(v *View) {
 	}
 }
 
-// Sweep shuts the versions whose transactions are all past the time limit, whether or not they were released.
+// Sweep shuts the versions whose transactions are all past the time limit, whether or not they were released, and closes
+// idle iterators.
 func (vs *Views) Sweep(now time.Time) {
 	var overdue []*View
 	vs.mu.Lock()
@@ -269,7 +275,9 @@ func (vs *Views) Sweep(now time.Time) {
 	}
 	clear(vs.mu.held[len(kept):])
 	vs.mu.held = kept
+	newest := vs.mu.newest
 	vs.mu.Unlock()
+	newest.idle.drop(false)
 	for _, v := range overdue {
 		v.Refuse()
 	}
@@ -300,6 +308,7 @@ func (vs *Views) Close() {
 	}
 	vs.mu.Unlock()
 	for _, v := range all {
+		v.idle.drop(true)
 		v.Refuse()
 	}
 }
