@@ -244,7 +244,8 @@ func TestAppendKey_MatchesCompare(t *testing.T) {
 }
 
 // TestCompare_ASCII compares the keys of texts that differ in one ASCII character, or that one has more, with their
-// order: Compare tells it from these characters alone if it can, but not if a mark follows or a later letter is accented.
+// order: Compare tells it from these characters alone if it can, but not if a mark follows or a later letter is
+// accented.
 func TestCompare_ASCII(t *testing.T) {
 	quoted := func(text string) string {
 		out, err := json.Marshal(text)

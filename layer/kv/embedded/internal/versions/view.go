@@ -259,8 +259,8 @@ func (vs *Views) drop(v *View) {
 	}
 }
 
-// Sweep shuts the versions whose transactions are all past the time limit, whether or not they were released, and closes
-// idle iterators.
+// Sweep shuts the versions whose transactions are all past the time limit, whether or not they were released, and
+// closes idle iterators.
 func (vs *Views) Sweep(now time.Time) {
 	var overdue []*View
 	vs.mu.Lock()
