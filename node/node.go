@@ -52,6 +52,7 @@ type Node struct {
 	console   *console.Console
 	traces    traces
 	draining  atomic.Bool // set by handOver, for good
+	away      storeAway
 
 	levels       levels        // of the log
 	settings     *api.Settings // that clients can change

@@ -105,7 +105,8 @@ func (n *Node) readOptions(ctx context.Context) error {
 func prepareReplications(n *Node) func(context.Context) error {
 	return func(context.Context) error {
 		replications := replicator.New(replicator.Options{Store: n.store, Node: n.name, Version: version,
-			Settings: n.settings, Log: n.log, Notify: n.happened.replicationFailed})
+			Settings: n.settings, Log: n.log, Notify: n.happened.replicationFailed,
+			StoreAway: func(ctx context.Context) bool { return n.away.lately(ctx, n.health().StoreReady) }})
 		n.replications = replications
 		n.heeding.Store(replications)
 		n.parts.add("own requests", replications.Start())

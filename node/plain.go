@@ -13,6 +13,9 @@ func plainly(err error) string {
 	if !errors.As(err, &failed) {
 		return ""
 	}
+	if errors.Is(err, kv.ErrConnectionLost) {
+		return "the connection to the store broke. If it does not answer again soon, the view Storage says more."
+	}
 	switch failed.Code {
 	case kv.CodeUnreachable:
 		return failed.Message + ". See whether it runs and can be reached from this node; the view Storage says more."

@@ -34,6 +34,8 @@ type watcher struct {
 	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds
 	skips    *atomic.Pointer[[]state.Skips]
 
+	away *storeAway
+
 	diskLow func() (text string, low bool) // nil if the store has no disk of its own
 
 	low     bool              // the disk was low
@@ -47,7 +49,8 @@ type watcher struct {
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		lag: &n.measuring.indexLag, skips: &n.measuring.skips}
+		away: &n.away,
+		lag:  &n.measuring.indexLag, skips: &n.measuring.skips}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -84,6 +87,9 @@ func (w *watcher) probe(ctx context.Context) {
 	begun := time.Now()
 	err := w.ready(ctx)
 	// A probe never takes so long, unless this node was paused, for which there is another event.
+	if err != nil {
+		w.away.noted()
+	}
 	w.late = err != nil && time.Since(begun) > probeTimeout+probeEvery && !w.late
 	switch {
 	case ctx.Err() != nil, w.late:
@@ -95,6 +101,30 @@ func (w *watcher) probe(ctx context.Context) {
 		w.lost = time.Time{}
 		w.events.Record(state.Event{Kind: state.StoreBack, Since: &since})
 	}
+}
+
+// storeAway remembers that the store did not answer. It is safe for concurrent use.
+type storeAway struct{ last atomic.Pointer[time.Time] }
+
+// awayLasts is for how long after the store did not answer a failure may be due to that.
+const awayLasts = time.Minute
+
+func (a *storeAway) noted() {
+	now := time.Now()
+	a.last.Store(&now)
+}
+
+// lately reports whether the store does not answer, or did not a moment ago. It asks the store only if that is not
+// known.
+func (a *storeAway) lately(ctx context.Context, ready func(context.Context) error) bool {
+	if at := a.last.Load(); at != nil && time.Since(*at) < awayLasts {
+		return true
+	}
+	if err := ready(ctx); err == nil || ctx.Err() != nil {
+		return false
+	}
+	a.noted()
+	return true
 }
 
 // compare looks for reasons to need an operator that are new or over. The parts that they concern log them.

@@ -17,7 +17,7 @@ func TestWatcher_probe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var took time.Duration
 		var failed error
-		w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler)),
+		w := &watcher{away: &storeAway{}, events: events.New("n1", slog.New(slog.DiscardHandler)),
 			ready: func(context.Context) error {
 				time.Sleep(took)
 				return failed

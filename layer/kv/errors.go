@@ -54,6 +54,10 @@ type Error struct {
 	Err error
 }
 
+// ErrConnectionLost is in the error chain of transactions that end because the engine's connection to the store broke,
+// which the engine logs once.
+var ErrConnectionLost = errors.New("the connection to the store broke")
+
 // NewError returns an Error with Retry and Maybe as FoundationDB's client classifies code.
 func NewError(code Code, message string, cause error) *Error {
 	e := &Error{Code: code, Message: message, Err: cause}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"time"
 
@@ -143,7 +144,8 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 		return nil
 	}
 	if now.Trouble != "" && now.Trouble != r.rec.Trouble {
-		r.m.o.Log.Warn("a request of a replication failed and is repeated", "replication", r.id.String(),
+		r.m.o.Log.Log(ctx, r.level(ctx, slog.LevelWarn, now.Trouble),
+			"a request of a replication failed and is repeated", "replication", r.id.String(),
 			"database", r.what.Database, "document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target,
 			"error", now.Trouble)
 	}

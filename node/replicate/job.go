@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *laye
 	}()
 	if err := r.work(ctx, stop); err != nil && ctx.Err() == nil && layer.KindOf(err) != layer.Conflict {
 		// The store failed. The job is tried again when its lease ends.
-		m.o.Log.Warn("the state of a replication could not be written", "job", job.ID, "error", err)
+		m.logStore(ctx, "the state of a replication could not be written", "job", job.ID, "error", err)
 	}
 }
 
@@ -155,13 +156,13 @@ func (r *run) broken(ctx context.Context, reason string) error {
 	r.rec.Broken, r.rec.ID = reason, ""
 	r.rec.Changed = time.Now().UTC()
 	wait := mathrand.N(first<<min(r.rec.Errors-1, 12)) + time.Second
-	r.report(reason, wait)
+	r.report(ctx, reason, wait)
 	return r.postpone(ctx, wait, errors.New(reason))
 }
 
 // report reports a failed run.
-func (r *run) report(reason string, wait time.Duration) {
-	r.m.o.Log.Error("a replication failed", "replication", r.id.String(), "database", r.what.Database,
+func (r *run) report(ctx context.Context, reason string, wait time.Duration) {
+	r.m.o.Log.Log(ctx, r.level(ctx, slog.LevelError, reason), "a replication failed", "replication", r.id.String(), "database", r.what.Database,
 		"document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target, "failures", r.rec.Errors,
 		"again_in", wait.Round(time.Second), "reason", reason)
 	f := Failed{Database: r.what.Database, Document: r.what.Document, ID: r.id.String(), Source: r.rec.Source,
@@ -273,12 +274,12 @@ func (r *run) crashed(ctx context.Context, why error) error {
 	r.rec.Errors++
 	r.rec.happened("crashed", why.Error(), settings.MaxHistory)
 	if r.doc == nil && !r.continuous {
-		r.report(why.Error(), 0)
+		r.report(ctx, why.Error(), 0)
 		return r.fault(ctx, faultOf(why))
 	}
 	const first = 30 * time.Second
 	wait := first << min(r.rec.Errors-1, 10)
-	r.report(why.Error(), wait)
+	r.report(ctx, why.Error(), wait)
 	if r.doc != nil && settings.UpdateDocs {
 		err := r.m.update(ctx, r.db, r.doc, Broken, member{"_replication_state_reason", quoted(why.Error())},
 			member{"_replication_id", quoted(r.id.String())}, member{"_replication_stats", nil})

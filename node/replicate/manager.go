@@ -46,6 +46,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Notify, if not nil, is called after each failure. It must not block.
 	Notify func(Failed)
+	// StoreAway, if not nil, reports whether the store does not answer, or did not a moment ago. It may wait for it for
+	// two seconds. The node logs that once, so what fails because of that is logged for developers only.
+	StoreAway func(ctx context.Context) bool
 }
 
 // Failed is a run that failed.
@@ -156,7 +159,7 @@ func (m *Manager) rotate(ctx context.Context) {
 	if s.MaxChurn > excess {
 		var err error
 		if waiting, err = m.o.Store.Waiting(ctx, layer.ReplicationJobs, s.MaxChurn-excess); err != nil {
-			m.o.Log.Warn("waiting replications could not be counted", "error", err)
+			m.logStore(ctx, "waiting replications could not be counted", "error", err)
 		}
 	}
 	stopped := m.stopSome(excess+waiting, true)
@@ -198,7 +201,7 @@ func (m *Manager) discover(ctx context.Context) {
 	for name, err := range m.o.Store.Names(ctx, layer.NamesOptions{Limit: -1}) {
 		if err != nil {
 			if ctx.Err() == nil {
-				m.o.Log.Warn("_replicator databases could not be looked for", "error", err)
+				m.logStore(ctx, "_replicator databases could not be looked for", "error", err)
 			}
 			return
 		}
@@ -206,7 +209,7 @@ func (m *Manager) discover(ctx context.Context) {
 			continue
 		}
 		if err := m.discoverIn(ctx, name); err != nil && ctx.Err() == nil {
-			m.o.Log.Warn("the documents of a _replicator database could not be read", "database", name, "error", err)
+			m.logStore(ctx, "the documents of a _replicator database could not be read", "database", name, "error", err)
 		}
 	}
 }

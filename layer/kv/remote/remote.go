@@ -64,7 +64,7 @@ const silentPings = 5
 
 var (
 	errClosed      = kv.NewError(kv.CodeCancelled, "the connection to the store is closed", nil)
-	errBroken      = kv.NewError(kv.CodeTooOld, "the connection to the store broke, and the transaction with it", nil)
+	errBroken      = kv.NewError(kv.CodeTooOld, "the transaction is lost", kv.ErrConnectionLost)
 	errInDoubt     = kv.NewError(kv.CodeUnknownResult, "the connection to the store broke during the commit", nil)
 	errUnreachable = kv.NewError(kv.CodeUnreachable, "the store does not answer", nil)
 	errCancelled   = kv.NewError(kv.CodeCancelled, "the transaction was cancelled", nil)

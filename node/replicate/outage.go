@@ -1,0 +1,35 @@
+package replicate
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+)
+
+// storeSilent is the reason that a node whose store does not answer gives. A replication may reach this node's own
+// databases by its address, so that it cannot be told by the URL which node that is.
+const storeSilent = "The store is unable to service this request at the moment."
+
+// storeAway reports whether this node's store does not answer.
+func (m *Manager) storeAway(ctx context.Context) bool {
+	return m.o.StoreAway != nil && m.o.StoreAway(ctx)
+}
+
+// logStore logs a failure of the store.
+func (m *Manager) logStore(ctx context.Context, message string, attributes ...any) {
+	level := slog.LevelWarn
+	if m.storeAway(ctx) {
+		level = slog.LevelDebug
+	}
+	m.o.Log.Log(ctx, level, message, attributes...)
+}
+
+// level returns the level at which a failure of the run is logged: the usual one, unless it is this node's store that
+// does not answer, from or to which all replications fail at once.
+func (r *run) level(ctx context.Context, usual slog.Level, reason string) slog.Level {
+	local := r.spec != nil && r.spec.Source.Local != "" && r.spec.Target.Local != ""
+	if (local || strings.Contains(reason, storeSilent)) && r.m.storeAway(ctx) {
+		return slog.LevelDebug
+	}
+	return usual
+}
