@@ -411,7 +411,8 @@ func (s *Server) failed(q *call.Request, err error, id string) {
 func mustBeLogged(f *fault.Fault, err error) bool {
 	switch {
 	case f.Status < 500, f.Status == http.StatusNotImplemented, f.Status == http.StatusInsufficientStorage,
-		kv.IsCode(err, kv.CodeUnreachable), errors.Is(err, kv.ErrConnectionLost), f == intake.ErrBusy, f == intake.ErrFeedsHold, f == conns.ErrConnections:
+		kv.IsCode(err, kv.CodeUnreachable), errors.Is(err, kv.ErrConnectionLost),
+		f == intake.ErrBusy, f == intake.ErrFeedsHold, f == conns.ErrConnections:
 		return false
 	}
 	return true

@@ -59,7 +59,8 @@ func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *laye
 	}()
 	if err := r.work(ctx, stop); err != nil && ctx.Err() == nil && layer.KindOf(err) != layer.Conflict {
 		// The store failed. The job is tried again when its lease ends.
-		m.logStore(ctx, "the state of a replication could not be written", "job", job.ID, "error", err)
+		m.o.Log.Log(ctx, m.storeLevel(ctx), "the state of a replication could not be written", "job", job.ID,
+			"error", err)
 	}
 }
 
@@ -162,9 +163,9 @@ func (r *run) broken(ctx context.Context, reason string) error {
 
 // report reports a failed run.
 func (r *run) report(ctx context.Context, reason string, wait time.Duration) {
-	r.m.o.Log.Log(ctx, r.level(ctx, slog.LevelError, reason), "a replication failed", "replication", r.id.String(), "database", r.what.Database,
-		"document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target, "failures", r.rec.Errors,
-		"again_in", wait.Round(time.Second), "reason", reason)
+	r.m.o.Log.Log(ctx, r.level(ctx, slog.LevelError, reason), "a replication failed", "replication", r.id.String(),
+		"database", r.what.Database, "document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target,
+		"failures", r.rec.Errors, "again_in", wait.Round(time.Second), "reason", reason)
 	f := Failed{Database: r.what.Database, Document: r.what.Document, ID: r.id.String(), Source: r.rec.Source,
 		Target: r.rec.Target, Reason: reason, Errors: r.rec.Errors}
 	if wait > 0 {

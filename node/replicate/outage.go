@@ -15,13 +15,12 @@ func (m *Manager) storeAway(ctx context.Context) bool {
 	return m.o.StoreAway != nil && m.o.StoreAway(ctx)
 }
 
-// logStore logs a failure of the store.
-func (m *Manager) logStore(ctx context.Context, message string, attributes ...any) {
-	level := slog.LevelWarn
+// storeLevel returns the level at which a failure of the store is logged.
+func (m *Manager) storeLevel(ctx context.Context) slog.Level {
 	if m.storeAway(ctx) {
-		level = slog.LevelDebug
+		return slog.LevelDebug
 	}
-	m.o.Log.Log(ctx, level, message, attributes...)
+	return slog.LevelWarn
 }
 
 // level returns the level at which a failure of the run is logged: the usual one, unless it is this node's store that
