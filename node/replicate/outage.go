@@ -11,13 +11,13 @@ import (
 const storeSilent = "The store is unable to service this request at the moment."
 
 // storeAway reports whether this node's store does not answer.
-func (m *Manager) storeAway(ctx context.Context) bool {
-	return m.o.StoreAway != nil && m.o.StoreAway(ctx)
+func (o *Options) storeAway(ctx context.Context) bool {
+	return o.StoreAway != nil && o.StoreAway(ctx)
 }
 
 // storeLevel returns the level at which a failure of the store is logged.
-func (m *Manager) storeLevel(ctx context.Context) slog.Level {
-	if m.storeAway(ctx) {
+func (o *Options) storeLevel(ctx context.Context) slog.Level {
+	if o.storeAway(ctx) {
 		return slog.LevelDebug
 	}
 	return slog.LevelWarn
@@ -27,7 +27,7 @@ func (m *Manager) storeLevel(ctx context.Context) slog.Level {
 // does not answer, from or to which all replications fail at once.
 func (r *run) level(ctx context.Context, usual slog.Level, reason string) slog.Level {
 	local := r.spec != nil && r.spec.Source.Local != "" && r.spec.Target.Local != ""
-	if (local || strings.Contains(reason, storeSilent)) && r.m.storeAway(ctx) {
+	if (local || strings.Contains(reason, storeSilent)) && r.m.o.storeAway(ctx) {
 		return slog.LevelDebug
 	}
 	return usual
