@@ -334,3 +334,28 @@ func TestBreak_silence(t *testing.T) {
 		t.Errorf("read after the silence: %v", err)
 	}
 }
+
+// TestBreak_silentFor checks that nobody waits for a store that has been silent for as long as it may, not even for a
+// new connection.
+func TestBreak_silentFor(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e, err := remote.Open(t.Context(), p.addr(),
+		remote.Options{Secret: secret, Logger: quiet(t), Timeout: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	p.setSilent(true)
+	tx := e.Begin(t.Context())
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.Retryable(err) {
+		t.Errorf("read of a silent store: %v", err)
+	}
+	tx.Cancel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	tx = e.Begin(ctx)
+	defer tx.Cancel()
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeUnreachable) {
+		t.Errorf("read of a store that was silent for long: %v", err)
+	}
+}

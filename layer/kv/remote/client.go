@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ type Engine struct {
 		sync.Mutex
 		conn    *conn         // nil while there is none
 		changed chan struct{} // closed and replaced when conn changes
-		lost    time.Time     // when the last connection was lost, while there is none
+		lost    time.Time     // since when the store has not answered, while there is no connection
 		closed  bool
 		objects uint64 // the last number given to a transaction or snapshot
 	}
@@ -124,9 +125,13 @@ func (e *Engine) keep(c *conn) {
 		}
 	})
 	for {
-		e.set(c)
+		e.set(c, time.Time{})
 		err := c.run(e.stop)
-		e.set(nil)
+		lost := time.Now()
+		if errors.Is(err, os.ErrDeadlineExceeded) { // transactions have waited since then
+			lost = lost.Add(-silentPings * e.o.ping)
+		}
+		e.set(nil, lost)
 		if e.stopped() {
 			c.fail(errClosed, maybe(errClosed))
 			return
@@ -178,18 +183,17 @@ func (e *Engine) stopped() bool {
 	}
 }
 
-func (e *Engine) set(c *conn) {
+// set makes c the connection. It is nil if there is none since lost.
+func (e *Engine) set(c *conn, lost time.Time) {
 	e.mu.Lock()
-	if e.mu.conn = c; c == nil {
-		e.mu.lost = time.Now()
-	}
+	e.mu.conn, e.mu.lost = c, lost
 	close(e.mu.changed)
 	e.mu.changed = make(chan struct{})
 	e.mu.Unlock()
 }
 
-// connection returns the connection and a new object's number on it. If there is no connection, it waits until
-// Options.Timeout after the last one was lost, so that only the first of the many steps of a request waits.
+// connection returns the connection and a new object's number on it. If there is no connection, it waits until the
+// store has not answered for Options.Timeout, so that only the first of the many steps of a request waits.
 func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*conn, uint64, error) {
 	var limit <-chan time.Time
 	for {

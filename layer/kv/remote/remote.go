@@ -35,8 +35,8 @@ type Options struct {
 	AcceptSecrets []string
 	// TLS is the TLS configuration of the connections: a server's for Serve, a client's for Open. nil means no TLS.
 	TLS *tls.Config
-	// Timeout is how long a store may be silent before the connection is considered broken; how long transactions
-	// then wait for a new one before they fail with CodeUnreachable; and how long Open tries. 0 is 10 s.
+	// Timeout is how long a store may be silent before transactions fail with CodeUnreachable, whether or not the
+	// connection stands; and how long Open tries. 0 is 10 s.
 	Timeout time.Duration
 	// Logger gets messages for the operator. nil is slog.Default().
 	Logger *slog.Logger
