@@ -107,9 +107,13 @@ func (n own) job(ctx context.Context, typ, id string) (*layer.Job, error) {
 
 // refused turns errors about what was asked for into reasons.
 func refused(err error) error {
-	switch layer.KindOf(err) {
+	switch kind := layer.KindOf(err); kind {
 	case layer.NotFound, layer.Invalid, layer.Conflict, layer.TooLarge:
-		return console.Refused(err.Error())
+		reason := ofStore(err)
+		if kind == layer.NotFound && !strings.Contains(reason, " ") { // of a document: missing, deleted
+			reason = "it does not exist any more"
+		}
+		return console.Refused(reason)
 	}
 	return err
 }

@@ -84,6 +84,9 @@ func (p consolePeers) Request(ctx context.Context, member string, request []byte
 	if errors.Is(err, cluster.ErrNotMember) {
 		err = errors.New("it has left, or uses another store")
 	}
+	if errors.Is(err, cluster.ErrBusy) {
+		err = errors.New("too many questions to it wait to be sent")
+	}
 	var refused *cluster.RequestError
 	if errors.As(err, &refused) { // the console says of which node it speaks
 		err = errors.New(refused.Reason)

@@ -36,7 +36,7 @@ func (n own) here() console.Here {
 				r.Skips = *skips
 			}
 			if err := h.StoreReady(ctx); err != nil {
-				r.Store = err.Error()
+				r.Store = ofStore(err)
 			}
 			return r
 		},
@@ -297,7 +297,7 @@ func (n own) shownStorage(ctx context.Context) state.Storage {
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	if err := n.health().StoreReady(ctx); err != nil {
-		s.Error = err.Error()
+		s.Error = ofStore(err)
 	}
 	if e, ok := n.engine.(interface{ FreeBytes() (int64, bool) }); ok {
 		if free, known := e.FreeBytes(); known {

@@ -3,8 +3,21 @@ package node
 import (
 	"errors"
 
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
 )
+
+// ofStore returns an error of health.StoreReady without what the engine's client says.
+func ofStore(err error) string {
+	var e *layer.Error
+	if errors.As(err, &e) && e.Reason != "" {
+		return e.Reason
+	}
+	if text := plainly(err); text != "" {
+		return text
+	}
+	return err.Error()
+}
 
 // plainly says what an error of the store means to somebody who looks at the console, and what to do. It returns "" for
 // errors that are not the store's.

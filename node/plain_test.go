@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -25,5 +26,26 @@ func TestPlainly(t *testing.T) {
 	}
 	if got := plainly(errors.New("kv: no (1031)")); got != "" {
 		t.Errorf("another error is %q", got)
+	}
+}
+
+func TestOfStore(t *testing.T) {
+	raw := kv.NewError(kv.CodeTimedOut, "the transaction's deadline passed", nil)
+	for want, err := range map[string]error{
+		"The store does not answer": &layer.Error{Kind: layer.Unavailable, Reason: "The store does not answer", Err: raw},
+		plainly(raw):                fmt.Errorf("layer: names: %w", raw),
+		"another":                   errors.New("another"),
+	} {
+		if got := ofStore(err); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for want, err := range map[string]error{
+		"it does not exist any more": &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "deleted"},
+		"Database does not exist.":   &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "Database does not exist."},
+	} {
+		if got := refused(err); got.Error() != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func (w *watcher) probe(ctx context.Context) {
 	case ctx.Err() != nil, w.late:
 	case err != nil && w.lost.IsZero():
 		w.lost = begun
-		w.events.Record(state.Event{Kind: state.StoreLost, Detail: err.Error()})
+		w.events.Record(state.Event{Kind: state.StoreLost, Detail: err.Error(), Text: events.StoreLost(ofStore(err))})
 	case err == nil && !w.lost.IsZero():
 		since := w.lost.UTC()
 		w.lost = time.Time{}

@@ -253,7 +253,7 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 	if node == c.o.Node {
 		_, err := c.local.actHere(ctx, a)
-		return err
+		return c.o.plain(err)
 	}
 	if !slices.Contains(c.peers.Others(), node) {
 		return Refused("there is no node " + node)
@@ -374,7 +374,7 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &refused):
 		refuse(w, http.StatusConflict, sentence(err))
 	default:
-		refuse(w, http.StatusServiceUnavailable, err.Error())
+		refuse(w, http.StatusServiceUnavailable, sentence(err))
 	}
 }
 

@@ -86,14 +86,27 @@ func New(o Options) *Console {
 }
 
 // told returns an error as the page shows it.
-func (o *Options) told(err error) string {
-	if o.Plain != nil {
-		if text := o.Plain(err); text != "" {
-			return text
-		}
+func (o *Options) told(err error) string { return o.plain(err).Error() }
+
+// plain returns an error whose text is plain. It is err unless this is one of the store.
+func (o *Options) plain(err error) error {
+	if err == nil || o.Plain == nil {
+		return err
 	}
-	return err.Error()
+	if text := o.Plain(err); text != "" {
+		return &plainError{text, err}
+	}
+	return err
 }
+
+// plainError is an error in plain words.
+type plainError struct {
+	text string
+	err  error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.err }
 
 // Close ends the streams to pages.
 func (c *Console) Close() { c.once.Do(func() { close(c.closing) }) }

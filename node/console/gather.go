@@ -94,14 +94,14 @@ func gather[Q, A any](ctx context.Context, c *Console, ask string, q Q,
 		within, cancel := context.WithTimeout(ctx, 2*patience)
 		defer cancel()
 		v, err := here(within, q)
-		add(c.o.Node, v, 0, err)
+		add(c.o.Node, v, 0, c.o.plain(err))
 	})
 	for _, node := range c.peers.Others() {
 		asking.Go(func() {
 			var v A
 			r, skew, err := c.peers.ask(ctx, node, request)
-			if err == nil {
-				err = json.Unmarshal(r.Value, &v)
+			if err == nil && json.Unmarshal(r.Value, &v) != nil {
+				err = errOtherVersion
 			}
 			add(node, v, skew, err)
 		})
@@ -156,8 +156,8 @@ func (p *peers) ask(ctx context.Context, node string, request []byte) (reply, ti
 		begun := time.Now()
 		text, err := p.Request(ctx, node, request)
 		took := time.Since(begun)
-		if err == nil {
-			err = json.Unmarshal(text, &r.reply)
+		if err == nil && json.Unmarshal(text, &r.reply) != nil {
+			err = errOtherVersion
 		}
 		if r.err = err; err == nil {
 			r.skew = skew(r.Now, begun, took)
@@ -183,11 +183,15 @@ func (p *peers) ask(ctx context.Context, node string, request []byte) (reply, ti
 	}
 }
 
-var errNoAnswer = errors.New("it does not answer")
+var (
+	errNoAnswer     = errors.New("it does not answer")
+	errOtherVersion = errors.New("this node cannot read its answer: their versions differ too much")
+)
 
 // reason returns an error of a request in plain words.
 func reason(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
+	var plain *plainError // which may be due to a deadline
+	if !errors.As(err, &plain) && errors.Is(err, context.DeadlineExceeded) {
 		return errNoAnswer.Error()
 	}
 	return err.Error()
@@ -226,7 +230,7 @@ func (c *Console) Answer(ctx context.Context, from string, request []byte) ([]by
 	}
 	v, err := answers(ctx, from, q.Of)
 	if err != nil {
-		return nil, err
+		return nil, c.o.plain(err) // its text is all that the other node gets
 	}
 	text, err := json.Marshal(v)
 	if err != nil {

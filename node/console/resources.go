@@ -63,7 +63,7 @@ func (c *Console) Storage(ctx context.Context) Stores {
 	defer cancel()
 	cluster, err := c.o.Here.Cluster(ctx)
 	if err != nil {
-		out.Unknown = short(err.Error())
+		out.Unknown = short(c.o.told(err))
 		return out
 	}
 	if cluster != nil {

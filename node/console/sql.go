@@ -93,7 +93,7 @@ func (p pages) sql(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &failed):
 		_ = to.add(state.SQLLine{Error: failed})
 	default:
-		_ = to.add(state.SQLLine{Error: &state.SQLError{Code: "XX000", Message: err.Error()}})
+		_ = to.add(state.SQLLine{Error: &state.SQLError{Code: "XX000", Message: p.c.o.told(err)}})
 	}
 }
 

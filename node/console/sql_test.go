@@ -2,9 +2,12 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -164,13 +167,52 @@ func TestConsole_Plain(t *testing.T) {
 	here.Jobs = func(context.Context) iter.Seq2[state.Job, error] {
 		return func(yield func(state.Job, error) bool) { yield(state.Job{}, errors.New("kv: no (1031)")) }
 	}
-	c := console.New(console.Options{Node: "n1", Events: events.New("n1", nil), History: history.New(),
-		Here: here, Acts: p.acts(), User: func(context.Context) string { return "anna" },
-		Plain: func(error) string { return "the store rests" },
+	raw := errors.New("kv: no (1031)")
+	here.Indexes = func(context.Context) ([]state.Index, error) { return nil, raw }
+	acts := p.acts()
+	acts.Compact = func(context.Context, string) error { return raw }
+	recorded := events.New("n1", slog.New(slog.DiscardHandler))
+	c := console.New(console.Options{Node: "n1", Events: recorded, History: history.New(),
+		Here: here, Acts: acts, User: func(context.Context) string { return "anna" },
+		Plain: func(err error) string {
+			if strings.HasPrefix(err.Error(), "kv: ") {
+				return "the store rests"
+			}
+			return ""
+		},
 		Still: func(*http.Request) bool { return true }, Secret: func() []byte { return []byte("secret") }})
-	w := httptest.NewRecorder()
-	c.Handler("/api").ServeHTTP(w, httptest.NewRequest("GET", "/api/jobs", nil))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), `"the store rests"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
+	h := c.Handler("/api")
+	answer := func(r *http.Request) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return fmt.Sprint(w.Code, " ", w.Body)
+	}
+	var token struct{ Token string }
+	_, text, _ := strings.Cut(answer(httptest.NewRequest("GET", "/api/token", nil)), " ")
+	if err := json.Unmarshal([]byte(text), &token); err != nil {
+		t.Fatal(err)
+	}
+	act := httptest.NewRequest("POST", "/api/act", strings.NewReader(`{"do":"compact","database":"a"}`))
+	act.Header.Set(console.TokenHeader, token.Token)
+	act.Header.Set("Content-Type", "application/json")
+	for name, got := range map[string]string{
+		"jobs":    answer(httptest.NewRequest("GET", "/api/jobs", nil)),
+		"indexes": answer(httptest.NewRequest("GET", "/api/indexes", nil)),
+		"act":     answer(act),
+	} {
+		want := map[string]string{"jobs": `503 {"error":"service_unavailable","reason":"the store rests"}`,
+			"indexes": `"absent":[{"node":"n1","reason":"the store rests"}]`,
+			"act":     `503 {"error":"service_unavailable","reason":"the store rests."}`}[name]
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if e := recorded.List(time.Time{}, 1); len(e) != 1 || e[0].Detail != "the store rests" {
+		t.Errorf("events %+v", e)
+	}
+	// What other nodes are told is that too.
+	if _, err := c.Answer(t.Context(), "n2", []byte(`{"ask":"indexes","of":{}}`)); err == nil ||
+		err.Error() != "the store rests" {
+		t.Errorf("answer %v", err)
 	}
 }

@@ -127,7 +127,7 @@ func text(e *state.Event) string {
 	case state.Resharded:
 		return fmt.Sprintf("%s was resharded to %d %s%s", e.Database, e.Count, plural(e.Count, "shard"), by(e))
 	case state.StoreLost:
-		return storeLost(firstLine(e.Detail))
+		return StoreLost(firstLine(e.Detail))
 	case state.StoreBack:
 		return "the store answers again, after " + duration(e)
 	case state.SlowStatement:
@@ -152,8 +152,8 @@ func text(e *state.Event) string {
 	return string(e.Kind)
 }
 
-// storeLost says why the store is lost. Most reasons say that it does not answer, or that it cannot be read.
-func storeLost(reason string) string {
+// StoreLost is the text of an event of that kind, with why the store is lost. Most reasons say that it does not answer, or that it cannot be read.
+func StoreLost(reason string) string {
 	if rest, ok := strings.CutPrefix(reason, "The store "); ok {
 		return "the store " + rest
 	}
