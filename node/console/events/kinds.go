@@ -152,7 +152,8 @@ func text(e *state.Event) string {
 	return string(e.Kind)
 }
 
-// StoreLost is the text of an event of that kind, with why the store is lost. Most reasons say that it does not answer, or that it cannot be read.
+// StoreLost is the text of an event of that kind, with why the store is lost. Most reasons say that it does not answer,
+// or that it cannot be read.
 func StoreLost(reason string) string {
 	if rest, ok := strings.CutPrefix(reason, "The store "); ok {
 		return "the store " + rest
