@@ -267,3 +267,70 @@ func TestFunctions_Responses(t *testing.T) {
 		}
 	}
 }
+
+// TestFunctions_Revisions: validation functions and filters see _revisions as in CouchDB 3.5: the revision that an edit
+// names, at most 20 of the old one's history, and only the revision itself in filters.
+func TestFunctions_Revisions(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	edit, rev := `{}`, ""
+	for range 25 {
+		var written struct{ Rev string }
+		if err := json.Unmarshal([]byte(s.must(t, "PUT", "/db/long", edit)), &written); err != nil {
+			t.Fatal(err)
+		}
+		rev = written.Rev
+		edit = `{"_rev":"` + rev + `"}`
+	}
+	s.must(t, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[
+		{"_id":"c","_rev":"3-c","_revisions":{"start":3,"ids":["c","b","a"]}},
+		{"_id":"c","_rev":"2-z","_revisions":{"start":2,"ids":["z","a"]}}]}`)
+	s.must(t, "PUT", "/db/_design/f", `{"filters":{"f":"function (d) { return d._revisions.start == parseInt(d._rev) `+
+		`&& d._revisions.ids.join() == d._rev.split('-')[1] && !d._conflicts }"},
+		"views":{"v":{"map":"function (d) { if (d._revisions.ids.length == 1) emit(1) }"}},
+		"shows":{"s":"function (d) { return String(d._revisions.ids.length) }"}}`)
+	for _, query := range []string{"filter=f/f", "filter=_view&view=f/v"} {
+		all := s.must(t, "GET", "/db/_changes?style=all_docs&"+query, "")
+		if strings.Count(all, `"id":`) != 3 || !strings.Contains(all, `"changes":[{"rev":"3-c"},{"rev":"2-z"}]`) {
+			t.Errorf("%s: %s", query, all)
+		}
+	}
+	if all := s.must(t, "GET", "/db/_changes?filter=f/f&include_docs=true", ""); strings.Contains(all, `"_revisions"`) {
+		t.Error("what the filter sees is shown:", all)
+	}
+	if n := s.must(t, "GET", "/db/_design/f/_show/s/long", ""); n != "20" {
+		t.Error("a show function sees revisions:", n)
+	}
+	s.must(t, "PUT", "/db/_design/v", `{"validate_doc_update":"function (n, o) { throw {forbidden: `+
+		`JSON.stringify([n._revisions, o && o._revisions])} }"}`)
+	refused := func(method, path, body, want string) {
+		t.Helper()
+		a := s.ask(t, method, path, body)
+		if reason := fmt.Sprintf(`"reason":%q`, want); !strings.Contains(a.body, reason) {
+			t.Errorf("%s %s %s: %s, not %s", method, path, body, a.body, want)
+		}
+	}
+	refused("PUT", "/db/new", `{}`, `[null,null]`)
+	const stored = `{"start":3,"ids":["c","b","a"]}`
+	refused("PUT", "/db/c", `{"_rev":"3-c"}`, `[{"start":3,"ids":["c"]},`+stored+`]`)
+	refused("DELETE", "/db/c?rev=3-c", ``, `[{"start":3,"ids":["c"]},`+stored+`]`)
+	refused("PUT", "/db/c", `{"_rev":"2-z"}`, `[{"start":2,"ids":["z"]},{"start":2,"ids":["z","a"]}]`)
+	for edit, want := range map[string]string{
+		`{"_rev":"4-d","_revisions":{"start":4,"ids":["d","c"]}}`:         stored,
+		`{"_rev":"3-x","_revisions":{"start":3,"ids":["x","b","a"]}}`:     "null", // 2-b was never here
+		`{"_rev":"4-y","_revisions":{"start":4,"ids":["y","x","w","v"]}}`: "null",
+	} {
+		edit = `{"_id":"c",` + edit[1:]
+		refused("POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[`+edit+`]}`,
+			`[`+edit[strings.Index(edit, `{"start"`):len(edit)-1]+`,`+want+`]`)
+	}
+	a := s.ask(t, "PUT", "/db/long?rev="+rev, `{}`)
+	var seen []struct {
+		Start int
+		IDs   []string
+	}
+	if err := json.Unmarshal([]byte(a.reason), &seen); err != nil || len(seen) != 2 || seen[1].Start != 25 ||
+		len(seen[1].IDs) != 20 {
+		t.Error("the old revision of 25:", a.reason, err)
+	}
+}

@@ -3,6 +3,7 @@ package write
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
@@ -83,7 +84,6 @@ func validate(b *batch, p *pendingEdit) error {
 	doc := rev.Document{ID: p.e.ID, Rev: p.plan.parent, Deleted: p.e.Deleted, Body: c.body, Attachments: c.attachments}
 	if o.Replicated {
 		doc.Rev = p.e.Rev
-		doc.Revs = append([]db.Rev{p.e.Rev}, p.e.Ancestors...)
 	}
 	ctx := script.Charge(t.Ctx, t.Db.Name(), script.Interactive)
 	if db.IsDesign(p.e.ID) {
@@ -96,10 +96,18 @@ func validate(b *batch, p *pendingEdit) error {
 	if !watched(t, o, p.e.ID) {
 		return nil
 	}
+	if !doc.Rev.IsZero() {
+		doc.Revs = append([]db.Rev{doc.Rev}, p.e.Ancestors...) // as the edit tells, which may be none
+	}
 	newDoc := doc.AppendJSON(nil)
 	var oldDoc []byte
 	if c.hasParent && !p.plan.old.IsZero() {
-		oldDoc = c.parentBody.Document(p.e.ID, p.plan.parent).AppendJSON(nil)
+		old := c.parentBody.Document(p.e.ID, p.plan.parent)
+		var err error
+		if old.Revs, err = oldRevs(p); err != nil {
+			return err
+		}
+		oldDoc = old.AppendJSON(nil)
 	}
 	for _, w := range t.Cfg.Watched {
 		key, load, err := watchedContent(w, t)
@@ -117,6 +125,27 @@ func validate(b *batch, p *pendingEdit) error {
 		}
 	}
 	return nil
+}
+
+// oldRevs returns the old revision and its ancestors, newest first. Like CouchDB it names few (the default of
+// query_server_config/revs_limit). If the old revision is no leaf, the ancestors are those that the edit names.
+func oldRevs(p *pendingEdit) ([]db.Rev, error) {
+	const most = 20
+	revs := []db.Rev{p.plan.old}
+	if i := slices.Index(p.e.Ancestors, p.plan.old); i >= 0 {
+		revs = p.e.Ancestors[i:]
+	}
+	for _, l := range p.plan.replaced {
+		if l.Rev != p.plan.old {
+			continue
+		}
+		b, err := l.Branch()
+		if err != nil {
+			return nil, err
+		}
+		revs = b.Path()
+	}
+	return revs[:min(len(revs), most)], nil
 }
 
 // watchedContent returns the design document's key for the Validator, or "" if there is none, and a function that reads

@@ -261,9 +261,19 @@ func (f *changeFilter) shows(q *call.Request, c *layer.Change, query *changesQue
 	case c.Doc == nil:
 		return false, nil
 	}
-	f.doc = c.Doc.AppendJSON(f.doc[:0])
+	f.doc = f.appendDoc(f.doc[:0], c.Doc)
 	passed, err := f.passes(q, [][]byte{f.doc})
 	return err == nil && passed[0], err
+}
+
+// appendDoc appends a document as the filter sees it. As in CouchDB, functions are told its revision in _revisions too.
+func (f *changeFilter) appendDoc(dst []byte, doc *layer.Document) []byte {
+	if f.function == nil {
+		return doc.AppendJSON(dst)
+	}
+	seen := *doc
+	seen.Revs = []layer.Rev{doc.Rev}
+	return seen.AppendJSON(dst)
 }
 
 func (f *changeFilter) passes(q *call.Request, docs [][]byte) ([]bool, error) {
@@ -303,7 +313,7 @@ func (f *changeFilter) filterLeaves(q *call.Request, c *layer.Change) (bool, err
 		if one.Doc == nil {
 			continue
 		}
-		docs, revs = append(docs, one.Doc.AppendJSON(nil)), append(revs, one.Doc.Rev)
+		docs, revs = append(docs, f.appendDoc(nil, one.Doc)), append(revs, one.Doc.Rev)
 		if size += len(one.Doc.Body); size < together {
 			continue
 		}

@@ -111,6 +111,10 @@ func failure(err error, failed string) error {
 	return err
 }
 
+// maxRevisions is how many revisions a function is told in _revisions, as in CouchDB (the default of
+// query_server_config/revs_limit).
+const maxRevisions = 20
+
 // document reads the document whose id the rest of the path is, from segment at on. The text is "null" if there is
 // none. id is nil if the path names none.
 func (h *Handlers) document(q *call.Request, at int) (id *string, doc *layer.Document, text []byte, err error) {
@@ -123,7 +127,9 @@ func (h *Handlers) document(q *call.Request, at int) (id *string, doc *layer.Doc
 	}
 	doc, err = h.Docs.Read(q, name, layer.GetOptions{Conflicts: true, Revs: true})
 	if err == nil {
-		return &name, doc, doc.AppendJSON(nil), nil
+		seen := *doc
+		seen.Revs = seen.Revs[:min(len(seen.Revs), maxRevisions)]
+		return &name, doc, seen.AppendJSON(nil), nil
 	}
 	if kind := layer.KindOf(err); kind != layer.NotFound && kind != layer.Invalid {
 		return nil, nil, nil, err
