@@ -15,7 +15,8 @@ import (
 )
 
 // rule is one rule of a design document's rewrites: a request whose path matches from, with the method, becomes one for
-// the path to. Segments ":name" stand for any one segment, and "*" at the end for the rest of the path.
+// the path to. Segments ":name" stand for any one segment, and "*" at the end for the rest of the path. "*" before the
+// end is a variable of that name.
 type rule struct {
 	from, to []string
 	method   string // "*": any
@@ -49,6 +50,7 @@ func (h *Handlers) rewriteByRules(q *call.Request, list gjson.Result) error {
 		if !ok {
 			continue
 		}
+		slices.Reverse(bound) // of variables with the same name the last one counts
 		known := append(bound, given...)
 		query := r.fill(known)
 		var all []variable
@@ -106,7 +108,11 @@ func ruleSegments(path gjson.Result) ([]string, error) {
 		if segment == ".." {
 			up++
 		}
-		if segment != "" {
+		switch segment {
+		case "":
+		case ":*":
+			out = append(out, "*")
+		default:
 			out = append(out, segment)
 		}
 	}
@@ -145,6 +151,8 @@ func bind(from, path []string) (bound []variable, rest []string, ok bool) {
 			return bound, path[min(i, len(path)):], true
 		case i >= len(path):
 			return nil, nil, false
+		case segment == "*":
+			bound = append(bound, variable{"*", string(jsontext.AppendQuoted(nil, path[i]))})
 		case strings.HasPrefix(segment, ":"):
 			bound = append(bound, variable{segment[1:], string(jsontext.AppendQuoted(nil, path[i]))})
 		case segment != path[i]:
@@ -168,13 +176,13 @@ func lookUp(all []variable, name string) (string, bool) {
 	return "", false
 }
 
-// fill returns the rule's query with the variables that it names.
+// fill returns the rule's query with the variables that it names, the last one first. In a list "*" is a text.
 func (r *rule) fill(known []variable) []variable {
 	var out []variable
 	for _, v := range r.query {
 		value := gjson.Parse(v.value)
 		if !value.IsArray() {
-			out = append(out, variable{v.name, r.replaced(value, known)})
+			out = append(out, variable{v.name, r.replaced(value, value.Str == "*", known)})
 			continue
 		}
 		text := []byte{'['}
@@ -182,20 +190,21 @@ func (r *rule) fill(known []variable) []variable {
 			if len(text) > 1 {
 				text = append(text, ',')
 			}
-			text = append(text, r.replaced(item, known)...)
+			text = append(text, r.replaced(item, false, known)...)
 			return true
 		})
 		out = append(out, variable{v.name, string(append(text, ']'))})
 	}
+	slices.Reverse(out)
 	return out
 }
 
 // replaced returns the JSON of a value, or of the variable that it names.
-func (r *rule) replaced(value gjson.Result, known []variable) string {
-	if value.Type != gjson.String || !strings.HasPrefix(value.Str, ":") {
+func (r *rule) replaced(value gjson.Result, star bool, known []variable) string {
+	name, isName := strings.CutPrefix(value.Str, ":")
+	if value.Type != gjson.String || !isName && !star {
 		return value.Raw
 	}
-	name := value.Str[1:]
 	found, ok := lookUp(known, name)
 	if !ok {
 		return value.Raw
@@ -227,7 +236,7 @@ func target(to []string, all []variable, rest []string) []string {
 			if !ok {
 				value = `"undefined"`
 			}
-			out = append(out, gjson.Parse(value).String())
+			out = append(out, joined(value))
 		default:
 			out = append(out, segment)
 		}
@@ -235,15 +244,34 @@ func target(to []string, all []variable, rest []string) []string {
 	return out
 }
 
-// params returns variables as parameters: JSON where that is expected, and otherwise the texts of strings.
+// params returns variables as parameters: JSON where that is expected, and otherwise texts. Those of the path are the
+// last ones, because of parameters with the same name the last one counts.
 func params(all []variable) call.Params {
 	out := call.Params{}
-	for _, v := range all {
+	for _, v := range slices.Backward(all) {
 		value := v.value
-		if text := gjson.Parse(value); text.Type == gjson.String && !slices.Contains(jsonParams, v.name) {
-			value = text.Str
+		if !slices.Contains(jsonParams, v.name) {
+			value = joined(value)
 		}
-		out = append(out, call.Param{Name: v.name, Value: value})
+		if v.name != "*" {
+			out = append(out, call.Param{Name: v.name, Value: value})
+		}
 	}
 	return out
+}
+
+// joined returns a JSON value as text: a string, the strings of a list one after another, and other values as JSON.
+func joined(value string) string {
+	v := gjson.Parse(value)
+	if !v.IsArray() {
+		return v.String()
+	}
+	var text strings.Builder
+	for _, item := range v.Array() {
+		if item.Type != gjson.String {
+			return value
+		}
+		text.WriteString(item.Str)
+	}
+	return text.String()
 }
