@@ -1,16 +1,25 @@
 package api_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 )
 
+// wrongPassword refuses all logins.
+type wrongPassword struct{ testAuth }
+
+func (wrongPassword) ServeSession(http.ResponseWriter, *http.Request, api.User) error {
+	return &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Name or password is incorrect."}
+}
+
 // A client without valid credentials is asked for them, or led to a page, as the options say (chttpd:error_headers).
 func TestChallenge(t *testing.T) {
-	s := serve(t, func(o *api.Options) { o.Auth = testAuth{"root": {"sesame", []string{"_admin"}}} })
+	s := serve(t, func(o *api.Options) { o.Auth = wrongPassword{testAuth{"root": {"sesame", []string{"_admin"}}}} })
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ask := func(method, path, accept, body string, admin bool) *http.Response {
 		t.Helper()
@@ -28,7 +37,13 @@ func TestChallenge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		if a.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if a.StatusCode == http.StatusFound && !strings.HasPrefix(string(text), `{"error":"unauthorized",`) {
+			t.Errorf("%s %s: %s with %q", method, path, a.Status, text)
+		}
 		return a
 	}
 	set := func(option, value string) {
@@ -48,12 +63,18 @@ func TestChallenge(t *testing.T) {
 			t.Errorf("%s: %s, %s %q, want %d, %q", what, a.Status, header, got, status, want)
 		}
 	}
-	const page = "/_utils/session.html?reason=You+are+not+a+server+admin.&return=%2F_all_dbs"
+	const page = "/_utils/session.html?return=%2F_all_dbs&reason=You%20are%20not%20a%20server%20admin."
 	check("a program", "application/json", 401, "WWW-Authenticate", "")
 	check("a program that takes anything", "", 401, "Location", "")
 	check("a browser that takes anything", "text/html,*/*;q=0.8", 401, "Location", "")
 	check("a browser", "text/html", 302, "Location", page)
 	check("a browser that takes no JSON", "text/*, application/json;q=0", 302, "Location", page)
+	if a := ask("POST", "/_session", "text/html", "", false); a.StatusCode != 401 {
+		t.Errorf("a login that fails: %s, Location %q", a.Status, a.Header.Get("Location"))
+	}
+	if a := ask("GET", "/_session", "text/html", "", false); a.StatusCode != 302 {
+		t.Errorf("a page that asks who it is: %s", a.Status)
+	}
 	set("chttpd_auth/authentication_redirect", "/login")
 	check("another page", "text/html", 302, "Location", strings.Replace(page, "/_utils/session.html", "/login", 1))
 	set("chttpd/WWW-Authenticate", `Basic realm=\"shop\"`)

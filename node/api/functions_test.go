@@ -191,14 +191,25 @@ func TestJSONP(t *testing.T) {
 		o.Settings = api.NewSettings(map[string]map[string]string{"chttpd": {"allow_jsonp": "true"}})
 	})
 	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/_design/d", `{"views": {"v": {"map": "function (d) {}"}},
+		"lists": {"text": "function () { send('x'); return 'y' }", "fails": "function () { send('x'); throw 1 }",
+			"json": "function () { start({json: {}}); return '1' }"},
+		"shows": {"text": "function () { return {body: 'x', headers: {'Content-Type': 'application/json'}} }",
+			"json": "function () { return {json: 1} }", "nothing": "function () {}"}}`)
 	for path, want := range map[string]string{
-		"/db/a?callback=f":             `404 /* CouchDB */f({"error":"not_found","reason":"missing"});`,
-		"/_all_dbs?callback=a.b[0]":    `200 /* CouchDB */a.b[0](["db"]);`,
-		"/db/_changes?callback=f":      `200 /* CouchDB */f({"results":[`,
-		"/db?callback=f(1)":            `400 {"error":"bad_request","reason":"invalid_callback"}`,
-		"/db?callback=%3Cscript%3E":    `400 {"error":"bad_request","reason":"invalid_callback"}`,
-		"/db/_all_docs?callback=f&x=1": "200 /* CouchDB */f({\"total_rows\":0,\"offset\":0,\"rows\":[\r\n\r\n]});",
-		"/db/_all_docs?callback=":      "200 {\"total_rows\":0,",
+		"/db/_design/d/_list/text/v?callback=f":  `200 xy`,
+		"/db/_design/d/_list/json/v?callback=f":  `200 1`,
+		"/db/_design/d/_list/fails/v?callback=f": `500 /* CouchDB */f({"error":"render_error",`,
+		"/db/_design/d/_show/text?callback=f":    `200 x`,
+		"/db/_design/d/_show/json?callback=f":    `200 /* CouchDB */f(1);`,
+		"/db/_design/d/_show/nothing?callback=f": `200 `,
+		"/db/a?callback=f":                       `404 /* CouchDB */f({"error":"not_found","reason":"missing"});`,
+		"/_all_dbs?callback=a.b[0]":              `200 /* CouchDB */a.b[0](["db"]);`,
+		"/db/_changes?callback=f":                `200 /* CouchDB */f({"results":[`,
+		"/db?callback=f(1)":                      `400 {"error":"bad_request","reason":"invalid_callback"}`,
+		"/db?callback=%3Cscript%3E":              `400 {"error":"bad_request","reason":"invalid_callback"}`,
+		"/db/_all_docs?callback=f&x=1":           "200 /* CouchDB */f({\"total_rows\":1,\"offset\":0,\"rows\":[\r\n{",
+		"/db/_all_docs?callback=":                "200 {\"total_rows\":1,",
 	} {
 		status, kind, text := get(path)
 		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want) {

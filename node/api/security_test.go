@@ -320,7 +320,7 @@ func TestCORS(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Settings = api.NewSettings(map[string]map[string]string{
 			"chttpd": {"enable_cors": "true"},
-			"cors":   {"origins": "http://app.example, http://other.example", "credentials": "true"},
+			"cors":   {"origins": "http://app.example, http://Other.example", "credentials": "true"},
 		})
 	})
 	ask := func(method string, headers ...string) *http.Response {
@@ -342,8 +342,11 @@ func TestCORS(t *testing.T) {
 		!strings.Contains(res.Header.Get("Access-Control-Expose-Headers"), "etag") {
 		t.Error(res.Header)
 	}
-	if res := ask("GET", "Origin", "http://evil.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Error(res.Header)
+	for origin, want := range map[string]bool{"http://evil.example": false, "http://APP.example": false,
+		"http://Other.example": true, "http://other.example": true, "http://OTHER.example": false} {
+		if got := ask("GET", "Origin", origin).Header.Get("Access-Control-Allow-Origin"); (got == origin) != want {
+			t.Errorf("%s: allowed %q", origin, got)
+		}
 	}
 	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT",
 		"Access-Control-Request-Headers", "Content-Type, If-Match")
@@ -356,6 +359,11 @@ func TestCORS(t *testing.T) {
 		"Access-Control-Request-Headers", "X-Strange")
 	if res.StatusCode != 405 {
 		t.Error(res.StatusCode, res.Header)
+	}
+	s.must(t, "PUT", "/_node/_local/_config/cors/exposed_headers", `"X-Foo"`)
+	res = ask("GET", "Origin", "http://app.example")
+	if got := res.Header.Get("Access-Control-Expose-Headers"); got != "content-type, cache-control, x-foo" {
+		t.Errorf("exposed: %s", got)
 	}
 	s.must(t, "PUT", "/_node/_local/_config/httpd/enable_cors", `"false"`) // as in clients' set-up scripts
 	if res := ask("GET", "Origin", "http://app.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {

@@ -15,6 +15,7 @@ type answer struct {
 	closes bool // the connection is closed afterwards, since the request's body was not read
 
 	callback string // a function that JSON answers become a call of; "" if not
+	plain    bool   // this one does not
 	wrapped  bool   // this one does
 	held     bool   // a newline at the end of what was written is not sent yet
 }
@@ -47,10 +48,13 @@ func (a *answer) Write(p []byte) (int, error) {
 // Callback makes the answer, if it is JSON, a call of a JavaScript function (JSONP).
 func Callback(q *Request, function string) { q.answer.callback = function }
 
+// Plain says whether the answer is sent as it is, also if there is a callback and its type is that of JSON.
+func Plain(q *Request, plain bool) { q.answer.plain = plain }
+
 // wrap decides whether the answer becomes a call.
 func (a *answer) wrap(status int) {
 	h := a.Header()
-	if a.callback == "" || status == http.StatusNoContent || status == http.StatusNotModified ||
+	if a.callback == "" || a.plain || status == http.StatusNoContent || status == http.StatusNotModified ||
 		MediaType(h.Get("Content-Type")) != "application/json" {
 		return
 	}

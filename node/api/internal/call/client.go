@@ -2,7 +2,6 @@ package call
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -56,8 +55,11 @@ func ContentPolicy(q *Request, kind, absent string) string {
 
 // challenge prepares the answer to a request without valid credentials, as chttpd:error_headers does. It asks for them
 // if the client or the options want that, or if a browser opens the dashboard. It returns true if a browser is led to a
-// page for logging in instead.
+// page for logging in instead. A login that fails is told to who asked for it.
 func challenge(q *Request, f *fault.Fault) (redirect bool) {
+	if q.Method == http.MethodPost && q.Part(0) == "_session" {
+		return false
+	}
 	h := q.W.Header()
 	ask := q.R.Header.Get("X-CouchDB-WWW-Authenticate")
 	dashboard := q.Part(0) == "_dashboard"
@@ -79,8 +81,7 @@ func challenge(q *Request, f *fault.Fault) (redirect bool) {
 		!accepts(q.R.Header, "text/html") {
 		return false
 	}
-	query := url.Values{"return": {q.R.URL.Path}, "reason": {f.Reason}}
-	h.Set("Location", Origin(q)+page+"?"+query.Encode())
+	h.Set("Location", Origin(q)+page+"?return="+Escape(q.R.URL.Path)+"&reason="+Escape(f.Reason))
 	return true
 }
 

@@ -16,7 +16,15 @@ type Param struct{ Name, Value string }
 
 // ParseQuery parses a raw query string. As in CouchDB's HTTP server, both & and ; are separators. ok is false for an
 // invalid escape.
-func ParseQuery(raw string) (ps Params, ok bool) {
+func ParseQuery(raw string) (ps Params, ok bool) { return parse(raw, Unescape) }
+
+// ParseForm parses the body of a form, in which an invalid escape stands for itself, as in CouchDB.
+func ParseForm(raw string) Params {
+	form, _ := parse(raw, func(s string) (string, bool) { return unescape(s, false) })
+	return form
+}
+
+func parse(raw string, unescape func(string) (string, bool)) (ps Params, ok bool) {
 	for len(raw) > 0 {
 		part := raw
 		if i := strings.IndexAny(raw, "&;"); i >= 0 {
@@ -28,8 +36,8 @@ func ParseQuery(raw string) (ps Params, ok bool) {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")
-		name, ok1 := Unescape(name)
-		value, ok2 := Unescape(value)
+		name, ok1 := unescape(name)
+		value, ok2 := unescape(value)
 		if !ok1 || !ok2 {
 			return nil, false
 		}

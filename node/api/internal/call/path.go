@@ -41,19 +41,21 @@ func nonEmpty(s string) []string {
 }
 
 // Unescape decodes %XX and plus signs.
-func Unescape(s string) (string, bool) {
+func Unescape(s string) (string, bool) { return unescape(s, true) }
+
+// unescape decodes %XX and plus signs. If it is not strict, other percent signs stand for themselves.
+func unescape(s string, strict bool) (string, bool) {
 	if !strings.ContainsAny(s, "%+") {
 		return s, true
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '+':
+		switch isEscape := i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]); {
+		case s[i] == '+':
 			b = append(b, ' ')
-		case '%':
-			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
-				return "", false
-			}
+		case s[i] == '%' && !isEscape && strict:
+			return "", false
+		case s[i] == '%' && isEscape:
 			b = append(b, unhex(s[i+1])<<4|unhex(s[i+2]))
 			i += 2
 		default:
@@ -76,6 +78,9 @@ func unhex(c byte) byte {
 	}
 	return c - 'A' + 10
 }
+
+// Escape escapes s for a URL as CouchDB does: a space is %20, which every client decodes.
+func Escape(s string) string { return string(appendEscaped(nil, s)) }
 
 // appendEscaped appends s as one path segment, as CouchDB writes Location headers: everything but letters, digits and
 // "-_.:" is escaped.

@@ -150,12 +150,12 @@ func (q *Request) SendFault(f *fault.Fault) {
 			delete(h, name)
 		}
 	}
-	if f.Status == http.StatusUnauthorized && challenge(q, f) {
-		_ = q.SendBytes(http.StatusFound, nil)
-		return
+	status := f.Status
+	if status == http.StatusUnauthorized && challenge(q, f) {
+		status = http.StatusFound
 	}
 	body := append(f.Append([]byte{'{'}), '}')
-	_ = q.SendJSON(f.Status, body) // an error means that the client is gone
+	_ = q.SendJSON(status, body) // an error means that the client is gone
 }
 
 // Location sets the Location header to a path on this host; segments are escaped.

@@ -71,7 +71,7 @@ func (p *pipe) run(query func(rows.Taker) error, function func(head []byte) erro
 		panic(p.panicked)
 	}
 	if p.outcome != nil && !p.stream.Sent && p.response != nil {
-		p.response.unsetHeaders(p.q.W.Header())
+		p.response.unsetHeaders(p.q)
 	}
 	return p.outcome
 }
@@ -150,6 +150,7 @@ func (p *pipe) begin() {
 		return
 	}
 	p.response.setHeaders(p.q)
+	call.Plain(p.q, true)
 	p.stream.SetStatus(p.response.code)
 }
 

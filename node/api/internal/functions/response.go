@@ -117,9 +117,11 @@ func badResponse(name string, value gjson.Result) error {
 		Reason: `Invalid data from external server: ` + shown}
 }
 
-// setHeaders sets the headers of the answer. Browsers run no scripts of a page that anyone who may write a design
-// document has made: it is on the same host as the console.
+// setHeaders sets the headers of the answer. Only what is certainly JSON becomes a call of a function (JSONP).
+// Browsers run no scripts of a page that anyone who may write a design document has made: it is on the same host as the
+// console.
 func (r *response) setHeaders(q *call.Request) {
+	call.Plain(q, r.json == nil)
 	h := q.W.Header()
 	for name, values := range r.header {
 		h[name] = values
@@ -134,7 +136,9 @@ func (r *response) setHeaders(q *call.Request) {
 }
 
 // unsetHeaders removes what setHeaders has set.
-func (r *response) unsetHeaders(h http.Header) {
+func (r *response) unsetHeaders(q *call.Request) {
+	call.Plain(q, false)
+	h := q.W.Header()
 	for name := range r.header {
 		delete(h, name)
 	}

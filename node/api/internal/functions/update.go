@@ -2,7 +2,6 @@ package functions
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
@@ -70,6 +69,6 @@ func (h *Handlers) store(q *call.Request, text []byte, r *response) error {
 		r.code = http.StatusCreated
 	}
 	r.set("X-Couch-Update-NewRev", rev.String())
-	r.set("X-Couch-Id", url.QueryEscape(e.ID))
+	r.set("X-Couch-Id", call.Escape(e.ID))
 	return nil
 }

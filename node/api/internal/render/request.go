@@ -62,10 +62,8 @@ func RequestObject(q *call.Request, of ObjectOf) ([]byte, error) {
 	}
 	b = encode.StringMember(b, "peer", peer(q))
 	b = append(b, `,"form":{`...)
-	if form, ok := call.ParseQuery(strings.ReplaceAll(string(of.Form), "\r\n", "")); ok {
-		for _, p := range form {
-			b = encode.StringMember(b, p.Name, p.Value)
-		}
+	for _, p := range call.ParseForm(string(of.Form)) {
+		b = encode.StringMember(b, p.Name, p.Value)
 	}
 	b = append(b, `},"cookie":{},"userCtx":{"db":`...)
 	b = append(jsontext.AppendQuoted(b, q.Path[0]), `,"name":`...)

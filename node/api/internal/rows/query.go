@@ -213,8 +213,11 @@ func (r *rowsQuery) takeKeys(v gjson.Result, singleKey bool) error {
 		r.keys = append(r.keys, key.Raw)
 		return true
 	})
-	if singleKey && len(r.keys) == 1 {
-		r.startKey, r.endKey, r.keys, r.hasKeys = r.keys[0], r.keys[0], nil, false
+	if len(r.keys) == 1 { // it replaces a range that was given before
+		r.startKey, r.endKey = r.keys[0], r.keys[0]
+		if singleKey {
+			r.keys, r.hasKeys = nil, false
+		}
 	}
 	return nil
 }

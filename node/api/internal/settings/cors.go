@@ -11,7 +11,7 @@ import (
 // corsRules are the [cors] settings, parsed (chttpd_cors).
 type corsRules struct {
 	enabled          bool
-	origins          []string // lower case
+	origins          []string // as they are set, and in lower case, as browsers send them
 	credentials      bool
 	methods, headers []string
 	exposed          string
@@ -26,7 +26,7 @@ var (
 		"if-match", "last-modified", "origin", "pragma", "x-couch-full-commit", "x-couch-id", "x-couch-persist",
 		"x-couchdb-www-authenticate", "x-http-method-override", "x-requested-with", "x-couchdb-vhost-path",
 	}
-	corsExposed = []string{"content-type", "cache-control", "accept-ranges", "etag", "server", "x-couch-request-id",
+	corsExposed = []string{"accept-ranges", "etag", "server", "x-couch-request-id",
 		"x-couch-update-newrev", "x-couchdb-body-time"}
 )
 
@@ -49,11 +49,11 @@ func (s *Settings) corsRules() *corsRules {
 		credentials: section["credentials"] == "true",
 		methods:     corsMethods,
 		headers:     corsHeaders,
-		exposed:     strings.Join(corsExposed, ", "),
+		exposed:     exposed(corsExposed),
 		maxAge:      "600",
 	}
 	for _, origin := range split(section["origins"]) {
-		rules.origins = append(rules.origins, strings.ToLower(origin))
+		rules.origins = append(rules.origins, origin, strings.ToLower(origin))
 	}
 	if v, ok := section["methods"]; ok {
 		rules.methods = split(strings.ToUpper(v))
@@ -62,7 +62,7 @@ func (s *Settings) corsRules() *corsRules {
 		rules.headers = split(strings.ToLower(v))
 	}
 	if v, ok := section["exposed_headers"]; ok {
-		rules.exposed = strings.Join(split(strings.ToLower(v)), ", ")
+		rules.exposed = exposed(split(strings.ToLower(v)))
 	}
 	if v, ok := section["max_age"]; ok {
 		rules.maxAge = v
@@ -71,9 +71,14 @@ func (s *Settings) corsRules() *corsRules {
 	return rules
 }
 
+// exposed returns the header that tells a page which headers it may read: two that any page may, and others.
+func exposed(others []string) string {
+	return strings.Join(append([]string{"content-type", "cache-control"}, others...), ", ")
+}
+
 func (c *corsRules) allows(origin string) bool {
 	return c.enabled && origin != "" &&
-		(slices.Contains(c.origins, "*") || slices.Contains(c.origins, strings.ToLower(origin)))
+		(slices.Contains(c.origins, "*") || slices.Contains(c.origins, origin))
 }
 
 // CORS sets the headers in h that let a page of another origin read the response. preflight is true if the request only
