@@ -23,12 +23,14 @@ func TestImportCouchDB(t *testing.T) {
 	from.ok("PUT", "/db", "")
 	from.fill("db", 0, 10_000)
 	from.ok("PUT", "/db/_revs_limit", "77")
-	from.ok("PUT", "/db/_security", `{"members":{"names":["ann"],"roles":[]},"admins":{"names":[],"roles":["chief"]}}`)
+	from.ok("PUT", "/db/_security", `{"members":{"names":["ann"],"roles":[]},"admins":{"names":[],"roles":["chief"]},`+
+		`"couchdb_auth_only":true,"cloudant":{"nobody":["_reader"]},"custom":{"x":[1.0]}}`)
 	from.ok("PUT", "/db/_design/d", `{"views":{"v":{"map":"function (doc) { emit(doc.n) }"}}}`)
 	from.ok("PUT", "/_users", "")
 	from.ok("PUT", "/_users/org.couchdb.user:ann", `{"name":"ann","password":"hers","roles":["r"],"type":"user"}`)
 	from.ok("PUT", "/parts?partitioned=true", "")
 	from.ok("PUT", "/parts/a:b", "{}")
+	from.ok("PUT", "/parts/_security", "{}") // open to everyone, unlike what the node gives a new database
 	from.ok("PUT", odd, "")
 	ids := []string{"plus%2Bplus", "slash%2Fslash", "sp%20ace%2B%2F", "per%25cent", "%C3%A9t%C3%A9", "q%3Fq&r=s%23t",
 		"_design/d%2Be"}
@@ -76,7 +78,7 @@ func TestImportCouchDB(t *testing.T) {
 			t.Errorf("the attachment of %s: %d %s", id, r.status, r.body)
 		}
 	}
-	for _, path := range []string{"/db/_security", "/db/_revs_limit", "/db/_design/d", odd + "/conflict?conflicts=true",
+	for _, path := range []string{"/db/_security", "/parts/_security", "/db/_revs_limit", "/db/_design/d", odd + "/conflict?conflicts=true",
 		"/db/doc-000123", "/parts/a:b", "/parts/_partition/a"} {
 		if a, b := from.do("GET", path, ""), to.do("GET", path, ""); b.status != 200 || a.status != 200 ||
 			!strings.Contains(path, "_partition") && string(a.body) != string(b.body) {
@@ -88,6 +90,9 @@ func TestImportCouchDB(t *testing.T) {
 	}
 	if s := node.client().status("GET", "/db", ""); s != 401 {
 		t.Errorf("the database is open: %d", s)
+	}
+	if s := node.client().status("GET", "/parts/a:b", ""); s != 200 {
+		t.Errorf("the open database is closed: %d", s)
 	}
 	from.ok("PUT", odd+"/later", "{}")
 	move().finish(0)

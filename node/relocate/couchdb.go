@@ -217,9 +217,6 @@ func (m *couchDBMove) database(ctx context.Context, name string) (documents, mis
 		if err := m.from.ask(ctx, http.MethodGet, path+part, nil, &value); err != nil {
 			return 0, 0, err
 		}
-		if part == "/_security" && string(bytes.TrimSpace(value)) == "{}" {
-			continue // CouchDB says so for a database that was made before it had defaults
-		}
 		if err := m.to.ask(ctx, http.MethodPut, path+part, value, nil); err != nil {
 			return 0, 0, fmt.Errorf("copy %s: %w", part[1:], err)
 		}
