@@ -143,8 +143,8 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 			fields[k] = form.Get(k)
 		}
 	case typeJSON:
-		if err := json.Unmarshal(body, &fields); err != nil {
-			return "", "", badRequest("invalid UTF-8 JSON")
+		if fields, err = loginMembers(body); err != nil {
+			return "", "", err
 		}
 	}
 	name, hasName := fields["name"]
@@ -158,6 +158,30 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 		name = username
 	}
 	return name, fields["password"], nil
+}
+
+// loginMembers returns those members of a JSON object by which somebody logs in.
+func loginMembers(body []byte) (map[string]string, error) {
+	if !json.Valid(body) {
+		return nil, badRequest("invalid UTF-8 JSON")
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil || object == nil {
+		return nil, badRequest("request body must be a JSON object")
+	}
+	fields := map[string]string{}
+	for _, name := range []string{"name", "username", "password"} {
+		member, ok := object[name]
+		if !ok {
+			continue
+		}
+		var text *string
+		if json.Unmarshal(member, &text) != nil || text == nil {
+			return nil, badRequest(name + " must be a string")
+		}
+		fields[name] = *text
+	}
+	return fields, nil
 }
 
 var errLoginTooLarge = &layer.Error{Kind: layer.TooLarge, Name: "too_large", Reason: "the request entity is too large"}

@@ -252,6 +252,8 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 		{"no name", "POST", "/_session", js, `{"password":"jan"}`, 400, "", ""},
 		{"two names", "POST", "/_session", js, `{"name":"jan","username":"root","password":"relax"}`, 400, "", ""},
 		{"bad JSON", "POST", "/_session", js, `{`, 400, "", ""},
+		{"other members", "POST", "/_session", js, `{"name":"jan","password":"relax","next":5,"x":{"name":1}}`, 200,
+			`{"ok":true,"name":"jan","roles":["dev"]}`, ""},
 		{"JSON of another type", "POST", "/_session", js, `{"name":["jan"],"password":1}`, 400, "", ""},
 		{"bad form", "POST", "/_session", form, "name=%zz", 400, "", ""},
 		{"bad type", "POST", "/_session", "text/plain", "x", 415, "", ""},
@@ -291,6 +293,29 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 				t.Errorf("location %q, want %q", got, c.location)
 			}
 		})
+	}
+}
+
+// A login that is refused because of its form says what is wrong with it.
+func TestAuthenticator_malformedLogin(t *testing.T) {
+	a, _ := newAuth(t, nil)
+	for body, want := range map[string]string{
+		`{`:                               "invalid UTF-8 JSON",
+		`["jan"]`:                         "request body must be a JSON object",
+		`null`:                            "request body must be a JSON object",
+		`{}`:                              "request body must contain a username",
+		`{"name":5}`:                      "name must be a string",
+		`{"name":null,"password":"x"}`:    "name must be a string",
+		`{"username":{}}`:                 "username must be a string",
+		`{"name":"jan","password":1}`:     "password must be a string",
+		`{"name":"jan","username":"eve"}`: "request body contains different usernames",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		err := a.ServeSession(httptest.NewRecorder(), r, auth.UserCtx{})
+		if e := (*layer.Error)(nil); !errors.As(err, &e) || e.Kind != layer.Invalid || e.Reason != want {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
 	}
 }
 
