@@ -108,6 +108,10 @@ func TestReplicate_endpoints(t *testing.T) {
 			}
 		}
 	}
+	r := c.do("POST", "/_replicate", `{"source":"from","target":"to","create_target":true,"since_seq":"foo"}`)
+	if r.status != 500 || !strings.Contains(string(r.body), "GET from/_changes: status 400") {
+		t.Errorf("an invalid since_seq: %d %s", r.status, r.body)
+	}
 	c.ok("POST", "/_replicate", `{"source":{"url":"from"},"target":{"url":"to"},"create_target":true}`)
 	if n := c.count("to"); n != 1 {
 		t.Errorf("%d documents are copied", n)

@@ -250,6 +250,7 @@ func (c *Counts) add(s transfer.Stats) {
 // complete ends a replication that is complete.
 func (r *run) complete(ctx context.Context, result []byte) error {
 	r.m.count(func(c *Counts) { c.Completed++ })
+	r.rec.Pending = nil // what was counted during the run, or during an earlier one
 	r.m.o.Log.Info("a replication is complete", "replication", r.id.String(), "source", r.rec.Source,
 		"target", r.rec.Target, "docs_written", r.rec.Stats.DocsWritten,
 		"doc_write_failures", r.rec.Stats.DocWriteFailures)

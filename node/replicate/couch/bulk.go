@@ -93,9 +93,9 @@ func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i in
 		case err == nil && next == len(wanted):
 			return nil
 		case err == nil && next > before:
-			err = &Error{Method: http.MethodPost, URL: d.shown + "_bulk_get", Err: io.ErrUnexpectedEOF}
+			err = &Error{Method: http.MethodPost, URL: shortURL(d.shown, &c), Err: io.ErrUnexpectedEOF}
 		case err == nil:
-			err = &Error{Method: http.MethodPost, URL: d.shown + "_bulk_get", Err: errResults}
+			err = &Error{Method: http.MethodPost, URL: shortURL(d.shown, &c), Err: errResults}
 		}
 		var e *Error
 		if !errors.As(err, &e) || !e.Transient() || e.Err != nil && NoBulkGet(err) {

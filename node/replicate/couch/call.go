@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -210,8 +211,14 @@ func (d *Database) request(ctx context.Context, c *call, cookie string, alive *w
 	return r, shown, nil
 }
 
-// shortURL returns the URL of a request as errors show it: without the query, which may be long.
-func shortURL(database string, c *call) string { return database + c.path }
+// shortURL returns the URL of a request as errors show it: without the query, which may be long. The name of a database
+// of this server does not end with a slash.
+func shortURL(database string, c *call) string {
+	if c.path == "" || strings.HasSuffix(database, "/") {
+		return database + c.path
+	}
+	return database + "/" + c.path
+}
 
 // consumerError wraps an error of whoever consumes an answer, so that the request is not repeated for it.
 type consumerError struct{ err error }
