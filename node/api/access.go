@@ -150,6 +150,9 @@ func notAdmin(q *call.Request, reason string) error {
 	return fault.Unauthorized(reason)
 }
 
+var errNoUpdates = fault.NotFound("Database does not exist. Create `_global_changes`: what happens to databases is " +
+	"recorded from then on.")
+
 // updatesReader opens the database of what happens to databases for server admins.
 func (g *gate) updatesReader(q *call.Request) (err error) {
 	if err := serverAdmin(q); err != nil {
@@ -157,6 +160,9 @@ func (g *gate) updatesReader(q *call.Request) (err error) {
 	}
 	if q.Method == http.MethodGet || q.Method == http.MethodHead {
 		q.DB, err = g.store.Database(q.Ctx(), layer.GlobalChangesDatabase)
+	}
+	if err != nil && layer.KindOf(err) == layer.NotFound {
+		return errNoUpdates
 	}
 	return err
 }
@@ -169,17 +175,28 @@ func (g *gate) databaseAccess(q *call.Request) error {
 	return g.databaseMember(q)
 }
 
-// open opens the database that the path names. When an admin creates the first user, open creates the database of
-// users.
+// open opens the database that the path names. When an admin writes the first user or the first replication, open
+// creates its database, which a CouchDB has from its set-up.
 func (g *gate) open(q *call.Request) (err error) {
-	q.DB, err = g.store.Database(q.Ctx(), q.Path[0])
-	if err != nil && layer.KindOf(err) == layer.NotFound && q.Path[0] == auth.UsersDatabase && q.User.IsAdmin() &&
-		(q.Method == http.MethodPut || q.Method == http.MethodPost) {
-		q.DB, err = g.store.Create(q.Ctx(), auth.UsersDatabase,
-			layer.CreateOptions{Security: []byte(databases.AdminsOnly)})
+	name := q.Path[0]
+	q.DB, err = g.store.Database(q.Ctx(), name)
+	if err != nil && layer.KindOf(err) == layer.NotFound && q.User.IsAdmin() && writes(q) &&
+		(name == auth.UsersDatabase || name == auth.ReplicatorDatabase) {
+		q.DB, err = g.store.Create(q.Ctx(), name, layer.CreateOptions{Security: []byte(databases.AdminsOnly)})
 		if layer.KindOf(err) == layer.Exists && err != nil { // another request created it first
-			q.DB, err = g.store.Database(q.Ctx(), auth.UsersDatabase)
+			q.DB, err = g.store.Database(q.Ctx(), name)
 		}
 	}
 	return err
+}
+
+// writes reports whether a request writes documents or settings of a database.
+func writes(q *call.Request) bool {
+	switch q.Method {
+	case http.MethodPut:
+		return true
+	case http.MethodPost: // most others are queries with a body
+		return len(q.Path) == 1 || q.Path[1] == "_bulk_docs" || q.Path[1] == "_index"
+	}
+	return false
 }

@@ -155,6 +155,39 @@ func TestSecurity_RequireUser(t *testing.T) {
 	}
 }
 
+// When an admin writes the first user or the first replication, its database is created, for admins only. Nothing else
+// creates it.
+func TestSecurity_firstDocument(t *testing.T) {
+	for _, db := range []string{"/_users", "/_replicator"} {
+		for _, write := range [][3]string{{"PUT", "/org.couchdb.user:a", `{"_id":"org.couchdb.user:a"}`},
+			{"POST", "", `{"_id":"org.couchdb.user:a"}`}, {"PUT", "/_design/d", `{}`},
+			{"POST", "/_bulk_docs", `{"docs":[{"_id":"org.couchdb.user:a"}]}`}} {
+			s := serve(t, func(o *api.Options) { o.Auth = accounts })
+			for _, no := range [][4]string{{"owner", write[0], write[1], write[2]}, {"", write[0], write[1], write[2]},
+				{"root", "GET", "", ""}, {"root", "GET", "/_all_docs", ""}, {"root", "POST", "/_find", `{"selector":{}}`},
+				{"root", "DELETE", "/a?rev=1-a", ""}, {"root", "POST", "/_all_docs", `{"keys":[]}`}} {
+				if status, text := s.as(t, no[0], no[1], db+no[2], no[3]); status != 404 && status != 401 {
+					t.Errorf("%s %s %s%s: %d %s", no[0], no[1], db, no[2], status, text)
+				}
+			}
+			if _, text := s.as(t, "root", "GET", "/_all_dbs", ""); text != "[]\n" {
+				t.Errorf("before %s %s%s there is %s", write[0], db, write[1], text)
+			}
+			if status, text := s.as(t, "root", write[0], db+write[1], write[2]); status != 201 {
+				t.Errorf("%s %s%s: %d %s", write[0], db, write[1], status, text)
+			}
+			_, text := s.as(t, "root", "GET", db+"/_security", "")
+			if !strings.Contains(text, `"members":{"roles":["_admin"]}`) {
+				t.Errorf("%s has %s", db, text)
+			}
+		}
+	}
+	s := serve(t, func(o *api.Options) { o.Auth = accounts })
+	if status, text := s.as(t, "root", "PUT", "/x%2F_replicator/a", `{}`); status != 404 {
+		t.Error(status, text)
+	}
+}
+
 // userRules implements the hooks of the users' database and records calls.
 type userRules struct{ t *testing.T }
 

@@ -15,7 +15,7 @@ func TestServer_DatabaseUpdates(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Auth = accounts })
 	for _, feed := range []string{"", "?feed=longpoll", "?feed=continuous"} {
 		if status, text := s.as(t, "root", "GET", "/_db_updates"+feed, ""); status != 404 ||
-			!strings.Contains(text, "Database does not exist.") {
+			!strings.Contains(text, "Database does not exist.") || !strings.Contains(text, "`_global_changes`") {
 			t.Errorf("without the database: %d %s", status, text)
 		}
 	}

@@ -3,7 +3,7 @@ package couchopts
 // Options that set-up scripts may set although they have no effect here: what they tune does not exist, or is done by
 // something else. None of them changes what a client is answered.
 var ignoredOptions = []Option{
-	ignored("couchdb", "single_node", "one node needs no set-up, and creates `_users` when it is needed"),
+	ignored("couchdb", "single_node", "a node needs no set-up, and creates `_users` and `_replicator` when needed"),
 	ignored("couchdb", "max_dbs_open", "a database is not a file"),
 	ignored("couchdb", "file_compression", "see `storage.compression`"),
 	ignored("couchdb", "attachment_stream_buffer_size", ""),

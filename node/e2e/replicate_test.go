@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -118,6 +120,55 @@ func TestReplicate(t *testing.T) {
 	eventually(t, "those of a deleted database end", 20*time.Second, func() bool {
 		return to.jobs() == 0
 	})
+}
+
+// The first replication document creates its database, and before that the lists are empty. While the replication runs,
+// they have the changes that are left; once it is complete, nothing is left of that.
+func TestReplicate_firstDocument(t *testing.T) {
+	node := start(t, t.TempDir())
+	c := node.client()
+	for _, path := range []string{"/_scheduler/docs", "/_scheduler/docs/_replicator"} {
+		if list := c.object("GET", path, ""); fmt.Sprintf("%v %v", list["total_rows"], list["docs"]) != "0 []" {
+			t.Errorf("%s: %v", path, list)
+		}
+	}
+	for _, path := range []string{"/_scheduler/docs/_replicator/once", "/_scheduler/docs/x%2F_replicator"} {
+		if status := c.status("GET", path, ""); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	c.ok("PUT", "/db", "")
+	c.fill("db", 0, 100)
+	to, err := url.Parse(node.http())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1}
+	shown := make(chan struct{}) // closed when the figures were seen
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/_bulk_get") {
+			select {
+			case <-shown:
+			case <-r.Context().Done():
+			}
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { source.CloseClientConnections(); source.Close() })
+	c.ok("PUT", "/_replicator/once", fmt.Sprintf(`{"source":%q,"target":"copy","create_target":true}`,
+		source.URL+"/db"))
+	pending := func() any {
+		info, _ := c.object("GET", "/_scheduler/docs/_replicator/once", "")["info"].(map[string]any)
+		return info["changes_pending"]
+	}
+	eventually(t, "the changes that are left are shown", 20*time.Second, func() bool { return pending() != nil })
+	close(shown)
+	eventually(t, "it is complete", 20*time.Second, func() bool {
+		return c.object("GET", "/_scheduler/docs/_replicator/once", "")["state"] == "completed"
+	})
+	if n := pending(); n != nil || c.count("copy") != 100 {
+		t.Errorf("when it is complete, %v changes are left, and there are %d documents", n, c.count("copy"))
+	}
 }
 
 // A request for a replication that a document asks for too, and that fails again and again, ends with the failure.

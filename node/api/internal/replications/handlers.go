@@ -174,8 +174,16 @@ func (h *Handlers) job(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, job)
 }
 
+// isUnused reports whether a database is _replicator and does not exist yet: the first document creates it.
+func isUnused(database string, err error) bool {
+	return database == auth.ReplicatorDatabase && err != nil && layer.KindOf(err) == layer.NotFound
+}
+
 func (h *Handlers) doc(q *call.Request, database, id string) error {
 	db, err := h.Store.Database(q.Ctx(), database)
+	if isUnused(database, err) {
+		return fault.NotFound("missing")
+	}
 	if err != nil {
 		return err
 	}
@@ -216,6 +224,9 @@ func (h *Handlers) docs(q *call.Request, database string) error {
 		return err
 	}
 	db, err := h.Store.Database(q.Ctx(), database)
+	if isUnused(database, err) {
+		return q.SendJSON(http.StatusOK, []byte("{\"total_rows\":0,\"offset\":0,\"docs\":[\r\n\r\n]}"))
+	}
 	if err != nil {
 		return err
 	}
