@@ -119,7 +119,9 @@ func (s *Setup) enable(q *call.Request, body gjson.Result, single bool) error {
 	if !single {
 		return nil
 	}
-	return s.finish(q.Ctx(), decode.Member(body, "ensure_dbs_exist"))
+	// Unlike finish_cluster, this may be repeated, as scripts that prepare a node do.
+	_, err := s.ensure(q.Ctx(), decode.Member(body, "ensure_dbs_exist"))
+	return err
 }
 
 // listensAt refuses an address or a port at which this node does not listen.
@@ -138,21 +140,27 @@ func (s *Setup) listensAt(q *call.Request, body gjson.Result) error {
 	return nil
 }
 
-// finish creates the databases that are missing.
+// finish creates the databases that are missing. Without any, there is nothing to finish.
 func (s *Setup) finish(ctx context.Context, list gjson.Result) error {
+	n, err := s.ensure(ctx, list)
+	if err == nil && n == 0 {
+		err = errFinished
+	}
+	return err
+}
+
+// ensure creates the databases that are missing, and returns how many there were.
+func (s *Setup) ensure(ctx context.Context, list gjson.Result) (int, error) {
 	missing, err := s.missing(ctx, list)
 	if err != nil {
-		return err
-	}
-	if len(missing) == 0 {
-		return errFinished
+		return 0, err
 	}
 	for _, name := range missing {
 		if err := s.Create(ctx, name); err != nil && layer.KindOf(err) != layer.Exists {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(missing), nil
 }
 
 // missing returns which databases of a list, or else of CouchDB's system databases, there are not.
