@@ -359,10 +359,11 @@ func (s *Server) designEndpoints() map[string][]tail {
 		return all(s.gate.databaseMember, h)
 	}
 	return map[string][]tail{
-		"_search":       all(s.gate.databaseMember, noSearch),
-		"_search_info":  all(s.gate.databaseMember, noSearch),
-		"_nouveau":      all(s.gate.databaseMember, noNouveau),
-		"_nouveau_info": all(s.gate.databaseMember, noNouveau),
+		"_search":           all(s.gate.databaseMember, noSearch),
+		"_search_info":      all(s.gate.databaseMember, noSearch),
+		"_search_disk_size": all(s.gate.databaseMember, noSearch),
+		"_nouveau":          all(s.gate.databaseMember, noNouveau),
+		"_nouveau_info":     all(s.gate.databaseMember, noNouveau),
 
 		"_show":    anyMethod(s.functions.Show),
 		"_update":  anyMethod(s.functions.Update),

@@ -26,8 +26,18 @@ func (h *Handlers) DatabaseInfo(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, render.Info(nil, &info))
 }
 
-// CreateDatabase answers PUT /{db}. n and q, CouchDB's replicas and shards, are validated but have no effect.
+// couchEngine is the only storage engine of a CouchDB.
+const couchEngine = "couch"
+
+// CreateDatabase answers PUT /{db}. n and q, CouchDB's replicas and shards, are validated but have no effect. A
+// placement is refused: whoever asks for certain nodes relies on it.
 func (h *Handlers) CreateDatabase(q *call.Request) error {
+	if q.Params.Get("engine", couchEngine) != couchEngine {
+		return fault.BadRequest("invalid_engine_extension")
+	}
+	if q.Params.Has("placement") {
+		return fault.BadRequest("`placement` is not supported: the store decides where data is.")
+	}
 	o := layer.CreateOptions{Shards: h.Shards}
 	for _, name := range []string{"n", "q"} {
 		if v := q.Params.Get(name, "1"); !isPositive(v) {
