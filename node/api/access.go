@@ -1,12 +1,12 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
-	"github.com/divandb/divan/node/api/internal/databases"
 	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/couchopts"
@@ -21,6 +21,8 @@ type access func(q *call.Request) error
 type gate struct {
 	store    *layer.Store
 	settings *Settings
+	// create creates and opens a system database.
+	create func(ctx context.Context, name string) (*layer.Database, error)
 }
 
 func anyone(*call.Request) error { return nil }
@@ -182,10 +184,7 @@ func (g *gate) open(q *call.Request) (err error) {
 	q.DB, err = g.store.Database(q.Ctx(), name)
 	if err != nil && layer.KindOf(err) == layer.NotFound && q.User.IsAdmin() && writes(q) &&
 		(name == auth.UsersDatabase || name == auth.ReplicatorDatabase) {
-		q.DB, err = g.store.Create(q.Ctx(), name, layer.CreateOptions{Security: []byte(databases.AdminsOnly)})
-		if layer.KindOf(err) == layer.Exists && err != nil { // another request created it first
-			q.DB, err = g.store.Database(q.Ctx(), name)
-		}
+		q.DB, err = g.create(q.Ctx(), name)
 	}
 	return err
 }

@@ -180,6 +180,9 @@ func TestSecurity_firstDocument(t *testing.T) {
 			if !strings.Contains(text, `"members":{"roles":["_admin"]}`) {
 				t.Errorf("%s has %s", db, text)
 			}
+			if status, _ := s.as(t, "root", "GET", "/_users/_design/_auth", ""); (status == 200) != (db == "/_users") {
+				t.Errorf("%s: the design document of users: %d", db, status)
+			}
 		}
 	}
 	s := serve(t, func(o *api.Options) { o.Auth = accounts })

@@ -196,7 +196,6 @@ func (s *Server) equip() {
 	o, l := &s.o, &s.o.Limits
 	s.budget = intake.NewBudget(intake.Limits{Request: l.Request, Memory: l.Bodies, Wait: l.Body, Rate: l.Rate,
 		Spool: o.Spool}, s.log)
-	s.gate = &gate{store: o.Store, settings: o.Settings}
 	s.docs = &docs.Handlers{
 		Users: o.Users, Replications: o.ReplicationDocs, Settings: o.Settings, Log: s.log,
 		IDs: docs.NewIDs(o.Settings),
@@ -214,6 +213,7 @@ func (s *Server) equip() {
 		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },
 		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported, Log: o.Logger,
 	}
+	s.gate = &gate{store: o.Store, settings: o.Settings, create: s.databases.CreateSystem}
 	s.replicas = &replications.Handlers{Store: o.Store, Replicator: o.Replicator}
 	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins, Changed: o.SettingChanged}
 	s.server = &server.Handlers{

@@ -70,15 +70,31 @@ func (h *Handlers) Create(ctx context.Context, name string) error {
 	return h.create(ctx, name, layer.CreateOptions{Shards: h.Shards})
 }
 
+// CreateSystem creates a database of users or replications that is needed, for admins only, unless another request has
+// done so, and opens it.
+func (h *Handlers) CreateSystem(ctx context.Context, name string) (*layer.Database, error) {
+	db, err := h.make(ctx, name, layer.CreateOptions{Shards: h.Shards, Security: []byte(AdminsOnly)})
+	if err != nil && layer.KindOf(err) == layer.Exists {
+		return h.Store.Database(ctx, name)
+	}
+	return db, err
+}
+
 // create creates a database, for admins only unless couchdb/default_security says otherwise.
 func (h *Handlers) create(ctx context.Context, name string, o layer.CreateOptions) error {
 	security, _ := h.Settings.Get("couchdb", "default_security")
 	if h.Closed() && security == "admin_only" {
 		o.Security = []byte(AdminsOnly)
 	}
+	_, err := h.make(ctx, name, o)
+	return err
+}
+
+// make creates a database, that of users with its design document.
+func (h *Handlers) make(ctx context.Context, name string, o layer.CreateOptions) (*layer.Database, error) {
 	db, err := h.Store.Create(ctx, name, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	users, given := h.Settings.Get("chttpd_auth", "authentication_db")
 	if !given {
@@ -89,7 +105,7 @@ func (h *Handlers) create(ctx context.Context, name string, o layer.CreateOption
 			h.Log.Warn("the design document of users could not be written", "database", name, "error", err)
 		}
 	}
-	return nil
+	return db, nil
 }
 
 func isPositive(v string) bool {
