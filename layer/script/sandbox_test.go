@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -122,7 +123,18 @@ func TestValidate(t *testing.T) {
 		{`function(newDoc){ if (require("lib/check")(newDoc)) throw({forbidden: this._id}) }`, "forbidden: _design/d"},
 		{`function(newDoc){ newDoc.type = "z"; return false }`, "ok"},
 		{`function(newDoc){ throw "text" }`, "text (v)"},
-		{`function(newDoc){ throw {other: 1} }`, `{"other":1} (v)`},
+		{`function(newDoc){ throw {other: 1} }`, `1 (v)`},
+		{`function(newDoc){ throw {other: "x"} }`, `x (v)`},
+		{`function(newDoc){ throw {a: 1, b: 2} }`, `{"a":1,"b":2} (v)`},
+		{`function(newDoc){ throw new Date(0) }`, `1970-01-01T00:00:00.000Z (v)`},
+		{`function(newDoc){ throw {forbidden: ""} }`, "forbidden: "},
+		{`function(newDoc){ throw ["error", "n", "r"] }`, "n: r"},
+		{`function(newDoc){ throw ["fatal", "forbidden", "r"] }`, "forbidden: r"},
+		{`function(newDoc){ throw ["error", "n", {a: 1}] }`, `n: {"a":1}`},
+		{`function(newDoc){ throw ["error", 5, 6] }`, `["error",5,6] (v)`},
+		{`function(newDoc){ throw ["x", "n", "r"] }`, `["x","n","r"] (v)`},
+		{`function(newDoc){ throw '["error","n","r"]' }`, `["error","n","r"] (v)`},
+		{`function(newDoc){ throw {toJSON: function () { for(;;); }} }`, "v: stopped at the time limit"},
 		{`function(newDoc){ nothing.at.all }`, "ReferenceError: 'nothing' is not defined (v line 1)"},
 		{`function(newDoc){ throw null }`, "null (v)"},
 		{`function(newDoc){ for(;;); }`, "v: stopped at the time limit"},
@@ -145,8 +157,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", tc.source, got, tc.want)
 		}
 		var no *script.Rejection
-		if errors.As(err,
-			&no) != (strings.HasPrefix(tc.want, "forbidden") || strings.HasPrefix(tc.want, "unauthorized")) {
+		if named := regexp.MustCompile("^(forbidden|unauthorized|n):"); errors.As(err, &no) != named.MatchString(tc.want) {
 			t.Errorf("%s: %T", tc.source, err)
 		}
 	}

@@ -107,7 +107,8 @@ func StoppedInTime(text string) bool { return engine.StoppedInTime(text) }
 // BusyError reports that a call waited too long for its turn. It says nothing about the function or its document.
 type BusyError = turns.BusyError
 
-// Rejection reports that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names.
+// Rejection reports that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names, or
+// a list of "error", a name and a reason.
 type Rejection = engine.Rejection
 
 // Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.

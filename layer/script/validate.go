@@ -20,8 +20,8 @@ func (s *Sandbox) Validate(ctx context.Context, ddoc []byte, f Function) (*Valid
 }
 
 // Validate checks whether the user may replace oldDoc ("null" for none) by newDoc. All arguments are JSON texts. It
-// returns nil for yes, a *Rejection for no, and a *RuntimeError, which also means no, if the function throws anything
-// else.
+// returns nil for yes, a *Rejection for no, and a *RuntimeError, which also means no, if the function throws something
+// without a name.
 func (f *Validate) Validate(ctx context.Context, newDoc, oldDoc, userCtx, security []byte) error {
 	return f.once(ctx, func(f *engine.Func) error { return f.Validate(newDoc, oldDoc, userCtx, security) })
 }

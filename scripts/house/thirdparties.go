@@ -30,7 +30,7 @@ var thirdParties = map[string]home{
 		why: "texts are UTF-8 everywhere else"},
 	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs/texts"},
 		why: "normal forms are part of the order of strings, and a function of SQL"},
-	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script",
+	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script/...",
 		"node/api/internal/...",
 		"layer/selector", "node/replicate/...", "query/mango"},
 		why: "incoming JSON is examined without decoding it"},

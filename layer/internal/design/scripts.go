@@ -105,8 +105,22 @@ func NewValidator(sandbox *script.Sandbox) db.Validator {
 	return &scriptValidator{sandbox, cache.New[string, *script.Validate](keptValidators)}
 }
 
+// checkedText has what tells an empty function from one that is not there.
+type checkedText struct {
+	Validate *string                    `json:"validate_doc_update"`
+	Views    map[string]json.RawMessage `json:"views"`
+}
+
+// reduces reports whether a view has a reduce function, perhaps an empty one.
+func (t *checkedText) reduces(view string) bool {
+	var v struct {
+		Reduce *string `json:"reduce"`
+	}
+	return jsontext.UnmarshalExact(t.Views[view], &v) == nil && v.Reduce != nil
+}
+
 // CheckDesign compiles the functions that the store will run: map, reduce and validation functions. Design documents in
-// other languages are stored unchecked.
+// other languages are stored unchecked, unless they have a validation function: it must not be passed over in silence.
 func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	var id struct {
 		ID string `json:"_id"`
@@ -115,8 +129,18 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 		return fault.Errf(fault.Invalid, "bad_request", "%s", err)
 	}
 	design, err := ParseDesign(id.ID, db.Rev{}, doc)
-	if err != nil || design.Language != "javascript" {
+	if err != nil {
 		return err
+	}
+	var text checkedText
+	if err := jsontext.UnmarshalExact(doc, &text); err != nil {
+		return fault.Errf(fault.Invalid, "bad_request", "%s", err)
+	}
+	if design.Language != javaScript {
+		if text.Validate != nil {
+			return otherLanguage(fault.Invalid, design.Language)
+		}
+		return nil
 	}
 	if design.Options.Interactive && design.Options.LocalSeq {
 		return fault.Errf(fault.Invalid, "invalid_design_doc", "options.interactive and options.local_seq exclude "+
@@ -128,7 +152,7 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 		}
 	}
 	for _, view := range design.Views {
-		if view.Reduce == "" || strings.HasPrefix(view.Reduce, "_") {
+		if !text.reduces(view.Name) || strings.HasPrefix(view.Reduce, "_") {
 			continue
 		}
 		if _, err := v.sandbox.Reduce(ctx,
@@ -136,20 +160,32 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 			return Compilation(err)
 		}
 	}
-	if design.Validate != "" {
+	if text.Validate != nil {
 		_, err = v.sandbox.Validate(ctx, doc, script.Function{Name: "validate_doc_update", Source: design.Validate})
 	}
 	return Compilation(err)
 }
 
-// Watches reports whether the design document has a validation function in JavaScript.
+// javaScript is the language of functions, and of design documents that name none.
+const javaScript = "javascript"
+
+// otherLanguage is the error of a validation function in another language.
+func otherLanguage(kind fault.Kind, language string) error {
+	return fault.Errf(kind, "unknown_query_language", "`validate_doc_update` must be a function in JavaScript, "+
+		"but the language of the design document is %q", language)
+}
+
+// validation has the members of a design document that matter for validating.
+type validation struct {
+	Validate string `json:"validate_doc_update"`
+	Language string `json:"language"`
+}
+
+// Watches reports whether the design document has a validation function. One in another language, which can only come
+// with a database that is moved here, refuses everything.
 func (v *scriptValidator) Watches(doc []byte) bool {
-	var d struct {
-		Validate string `json:"validate_doc_update"`
-		Language string `json:"language"`
-	}
-	err := jsontext.UnmarshalExact(doc, &d)
-	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
+	var d validation
+	return jsontext.UnmarshalExact(doc, &d) == nil && d.Validate != ""
 }
 
 // Validate runs a validation function. If it throws forbidden or unauthorized, that is the error. As in CouchDB, any
@@ -162,11 +198,12 @@ func (v *scriptValidator) Validate(ctx context.Context, key string, load func() 
 		if err != nil {
 			return nil, 0, err
 		}
-		var d struct {
-			Validate string `json:"validate_doc_update"`
-		}
+		var d validation
 		if err := jsontext.UnmarshalExact(design, &d); err != nil {
 			return nil, 0, err
+		}
+		if d.Language != "" && d.Language != javaScript {
+			return nil, 0, otherLanguage(fault.FunctionFailed, d.Language)
 		}
 		f := script.Function{Name: "validate_doc_update", Source: d.Validate}
 		run, err := v.sandbox.Validate(ctx, design, f)
@@ -190,11 +227,19 @@ func rejection(err error) error {
 	if !errors.As(err, &r) {
 		return functionFailed(err)
 	}
-	kind := fault.Forbidden
-	if r.Unauthorized {
-		kind = fault.Unauthorized
+	e := &fault.Error{Kind: fault.FunctionFailed, Name: r.Name, Reason: r.Reason, JSON: r.JSON}
+	if kind, ok := rejections[r.Name]; ok {
+		e.Kind = kind
 	}
-	return &fault.Error{Kind: kind, Reason: r.Reason, JSON: r.JSON}
+	if e.Reason == "" { // an empty reason, not the usual one
+		e.Reason, e.JSON = `""`, true
+	}
+	return e
+}
+
+// rejections are the names of errors that functions throw and that mean the document, not the function.
+var rejections = map[string]fault.Kind{
+	"forbidden": fault.Forbidden, "unauthorized": fault.Unauthorized, "bad_request": fault.Invalid,
 }
 
 // functionFailed names the error as CouchDB does: by its class, if it has one.

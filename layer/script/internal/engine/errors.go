@@ -63,18 +63,14 @@ func StoppedInTime(text string) bool { return strings.HasSuffix(text, stoppedAt(
 // Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.
 const Unrepeatable = "unrepeatable"
 
-// Rejection reports that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names.
+// Rejection reports that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names, or
+// a list of "error", a name and a reason.
 type Rejection struct {
-	// Unauthorized is true for {unauthorized: ...} (401), false for {forbidden: ...} (403).
-	Unauthorized bool
+	// Name is "forbidden", "unauthorized" or what the list has.
+	Name string
 	// Reason is the thrown text, or JSON if it was not a string.
 	Reason string
 	JSON   bool // Reason is JSON
 }
 
-func (e *Rejection) Error() string {
-	if e.Unauthorized {
-		return "unauthorized: " + e.Reason
-	}
-	return "forbidden: " + e.Reason
-}
+func (e *Rejection) Error() string { return e.Name + ": " + e.Reason }

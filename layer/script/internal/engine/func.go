@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/tidwall/gjson"
 	js "modernc.org/libquickjs"
 
 	"github.com/divandb/divan/layer/script/internal/jstext"
@@ -144,7 +145,7 @@ func (f *Func) rejection() error {
 				continue
 			}
 			if tag(reason) != js.EJS_TAG_UNDEFINED {
-				out := &Rejection{Unauthorized: name == "unauthorized"}
+				out := &Rejection{Name: name}
 				out.Reason, out.JSON = f.describe(reason)
 				m.free(reason)
 				m.free(thrown)
@@ -152,8 +153,40 @@ func (f *Func) rejection() error {
 			}
 		}
 	}
+	if out := f.named(thrown); out != nil && f.r.call.stopped(f.name) == nil {
+		m.free(thrown)
+		return out
+	}
 	js.XJS_Throw(m.tls, f.ctx, thrown) // not a rejection: treated as any other error
 	return f.failure()
+}
+
+// named returns the error for what CouchDB's query server takes for a message: a list of "error" or "fatal", a name and
+// a reason, or an object with a single member, which is the reason. It returns nil for anything else.
+func (f *Func) named(thrown value) error {
+	text, isJSON := f.describe(thrown)
+	if !isJSON || js.XJS_IsError(f.r.m.tls, f.ctx, thrown) != 0 {
+		return nil
+	}
+	v := gjson.Parse(text)
+	switch items := v.Array(); {
+	case v.Type == gjson.String: // such as that of a Date
+		return &RuntimeError{Function: f.name, Message: v.Str}
+	case v.IsArray() && len(items) == 3 && (items[0].Str == "error" || items[0].Str == "fatal") &&
+		items[1].Type == gjson.String:
+		out := &Rejection{Name: items[1].Str, Reason: items[2].Str}
+		if items[2].Type != gjson.String {
+			out.Reason, out.JSON = items[2].Raw, true
+		}
+		return out
+	case v.IsObject():
+		if members := v.Map(); len(members) == 1 {
+			for _, reason := range members {
+				return &RuntimeError{Function: f.name, Message: reason.String()}
+			}
+		}
+	}
+	return nil
 }
 
 // documents converts JSON texts to arguments that the function may change.

@@ -53,6 +53,22 @@ var named = map[string]int{
 	"insufficient_storage":            http.StatusInsufficientStorage,
 }
 
+// thrown are the statuses of errors that functions of design documents throw by name (chttpd:error_info).
+var thrown = map[string]int{
+	"bad_request": http.StatusBadRequest, "unauthorized": http.StatusUnauthorized, "forbidden": http.StatusForbidden,
+	"not_found": http.StatusNotFound, "method_not_allowed": http.StatusMethodNotAllowed,
+	"not_acceptable": http.StatusNotAcceptable, "conflict": http.StatusConflict, "gone": http.StatusGone,
+}
+
+// Thrown returns the answer to an error that a function of a design document has thrown by name.
+func Thrown(name, reason string) *Fault {
+	status, ok := thrown[name]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	return &Fault{Status: status, Name: name, Reason: reason}
+}
+
 // Of returns the HTTP form of any error. An unclassified error becomes a 500 whose text appears only in the log.
 func Of(err error) *Fault {
 	var f *Fault
@@ -85,6 +101,9 @@ func Of(err error) *Fault {
 		}
 		if status, ok := named[answer.Name]; ok {
 			answer.Status = status
+		}
+		if kind == layer.FunctionFailed {
+			answer.Status = Thrown(answer.Name, "").Status
 		}
 		if kind == layer.Unavailable {
 			answer.Header = retryLater

@@ -73,13 +73,6 @@ func (h *Handlers) compile(q *call.Request, d *design, name string, source gjson
 	return f, nil
 }
 
-// statuses are those of errors that a function throws by name; others are 500 (chttpd:error_info).
-var statuses = map[string]int{
-	"bad_request": http.StatusBadRequest, "unauthorized": http.StatusUnauthorized, "forbidden": http.StatusForbidden,
-	"not_found": http.StatusNotFound, "method_not_allowed": http.StatusMethodNotAllowed,
-	"not_acceptable": http.StatusNotAcceptable, "conflict": http.StatusConflict, "gone": http.StatusGone,
-}
-
 // functionResult returns the items of what a function's call returned, and its error as a Fault. failed is the name of
 // the error if the function threw something else.
 func functionResult(out []byte, err error, failed string) ([]gjson.Result, error) {
@@ -90,11 +83,7 @@ func functionResult(out []byte, err error, failed string) ([]gjson.Result, error
 	if items[0].Str != "error" {
 		return items, nil
 	}
-	status, ok := statuses[items[1].Str]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
-	return nil, &fault.Fault{Status: status, Name: items[1].Str, Reason: items[2].Str}
+	return nil, fault.Thrown(items[1].Str, items[2].Str)
 }
 
 // failure returns the answer to a function that threw or was stopped. Errors of the store and of the client remain.
