@@ -123,6 +123,22 @@ func TestValidator_ExactNames(t *testing.T) {
 	wantKind(t, err, layer.Forbidden)
 }
 
+// A validation function in another language refuses everything: documents must not pass it unseen. Users cannot write
+// one, but it can come with a database that is moved, whose documents are not checked.
+func TestValidator_OtherLanguage(t *testing.T) {
+	sandbox := script.New(script.Options{})
+	defer sandbox.Close()
+	s := mustStore(t, mustEngine(t), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	d := mustCreate(t, s, "a", layer.CreateOptions{})
+	as := layer.WriteOptions{User: &layer.UserCtx{Name: "jan"}}
+	const design = `{"_id":"_design/x","language":"erlang","validate_doc_update":"fun(_) -> ok end."}`
+	_, err := d.Put(t.Context(), edit(t, design), as)
+	wantKind(t, err, layer.Invalid)
+	put(t, d, design)
+	_, err = d.Put(t.Context(), edit(t, `{"_id":"doc"}`), as)
+	wantKind(t, err, layer.FunctionFailed)
+}
+
 // Two databases may have different documents with one id and revision, because a replicator chooses both. Each database
 // calls its own function.
 func TestValidator_sameRevision(t *testing.T) {
