@@ -41,6 +41,8 @@ type conn struct {
 
 	// outside reports whether the last ReadyForQuery was outside a transaction.
 	outside bool
+	// partway reports whether a message was handled since then: its statement's implicit transaction may still run.
+	partway bool
 	// helpers are goroutines that send notifications.
 	helpers sync.WaitGroup
 	// idle is held while notifications are sent outside the connection's goroutine.
@@ -98,7 +100,7 @@ func (c *conn) step() bool {
 		if c.out.Flush() != nil {
 			return false
 		}
-		c.rest(c.outside && c.copying == nil)
+		c.rest(c.outside && !c.partway && c.copying == nil)
 	}
 	patience := c.session.IdleTimeout()
 	if patience > 0 {
@@ -119,6 +121,7 @@ func (c *conn) step() bool {
 			c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid frontend message type %d", typ))
 			return false
 		}
+		c.partway = true
 		return c.handle(typ, body)
 	}
 	c.giveBack()
@@ -238,6 +241,7 @@ func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 }
 
 func (c *conn) ready() {
+	c.partway = false
 	status := c.session.Status()
 	if c.outside = status == 'I'; c.outside {
 		c.sendNotifications()

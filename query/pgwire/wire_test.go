@@ -318,6 +318,39 @@ func TestServer_Shutdown_finishes(t *testing.T) {
 	}
 }
 
+// A client that reads a portal before its Sync is in a transaction, and can end it.
+func TestServer_Shutdown_partway(t *testing.T) {
+	srv, addr := serve(t, &fake{}, nil)
+	c := login(t, addr)
+	c.send(&pgproto3.Parse{Query: "drip 10"}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Flush{})
+	if got := c.until('C'); got != "1 2 D*10 C:SELECT 10" {
+		t.Errorf("got %s", got)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		ended <- srv.Shutdown(ctx)
+	}()
+	for { // until it shuts down
+		conn, err := net.DialTimeout("tcp", addr, time.Second)
+		if err != nil {
+			break
+		}
+		conn.Close()
+	}
+	c.send(&pgproto3.Sync{})
+	if got := c.until('Z'); got != "Z:I" {
+		t.Errorf("got %s", got)
+	}
+	if got := c.until('E'); got != "E:57P01" {
+		t.Errorf("got %s", got)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServer_TooMany(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 2 })
 	login(t, addr)

@@ -30,7 +30,7 @@ type Engine struct {
 		sync.Mutex
 		conn    *conn         // nil while there is none
 		changed chan struct{} // closed and replaced when conn changes
-		lost    time.Time     // since when the store has not answered, while there is no connection
+		until   time.Time     // until when transactions wait for a connection, while there is none
 		closed  bool
 		objects uint64 // the last number given to a transaction or snapshot
 	}
@@ -53,7 +53,7 @@ func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 	}
 	e := &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
 	copy(e.name[:], random(nameSize))
-	e.mu.changed, e.mu.lost = make(chan struct{}), time.Now()
+	e.mu.changed, e.mu.until = make(chan struct{}), time.Now().Add(e.o.Timeout)
 	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
 	c, err := e.connect(ctx)
@@ -183,10 +183,14 @@ func (e *Engine) stopped() bool {
 	}
 }
 
-// set makes c the connection. It is nil if there is none since lost.
+// set makes c the connection, or nil if the store does not answer since lost.
 func (e *Engine) set(c *conn, lost time.Time) {
 	e.mu.Lock()
-	e.mu.conn, e.mu.lost = c, lost
+	e.mu.conn, e.mu.until = c, lost.Add(e.o.Timeout)
+	// It may be this process that was stopped for so long. Then there is a connection at once.
+	if least := time.Now().Add(e.o.Timeout / 10); e.mu.until.Before(least) {
+		e.mu.until = least
+	}
 	close(e.mu.changed)
 	e.mu.changed = make(chan struct{})
 	e.mu.Unlock()
@@ -198,7 +202,7 @@ func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*co
 	var limit <-chan time.Time
 	for {
 		e.mu.Lock()
-		c, changed, closed, lost := e.mu.conn, e.mu.changed, e.mu.closed, e.mu.lost
+		c, changed, closed, until := e.mu.conn, e.mu.changed, e.mu.closed, e.mu.until
 		if c != nil && !closed {
 			e.mu.objects++
 			n := e.mu.objects
@@ -210,7 +214,7 @@ func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*co
 			return nil, 0, errClosed
 		}
 		if limit == nil {
-			t := time.NewTimer(time.Until(lost.Add(e.o.Timeout)))
+			t := time.NewTimer(time.Until(until))
 			defer t.Stop()
 			limit = t.C
 		}
