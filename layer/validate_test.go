@@ -99,8 +99,9 @@ func TestValidate(t *testing.T) {
 	}
 	v.seen = nil
 	must(far, `{"_id":"a","_rev":"`+a.String()+`","x":"good"}`)
-	if want := `_design/v|{"_id":"a","_rev":"` + a.String() + `","x":"bad"}|u|db|{}`; len(v.seen) != 1 ||
-		v.seen[0] != want {
+	want := `_design/v|{"_id":"a","_rev":"` + a.String() + `","x":"bad","_revisions":{"start":1,"ids":["` + a.ID +
+		`"]}}|u|db|{}`
+	if len(v.seen) != 1 || v.seen[0] != want {
 		t.Errorf("the function was called with %q, want %q", v.seen, want)
 	}
 	_, err = write(d, `{"_id":"_design/w","x":"syntax error"}`, as)

@@ -155,6 +155,30 @@ func TestBody_MultipartLimit(t *testing.T) {
 	}
 }
 
+// A replication by the node itself may bring a document whose attachments came one by one.
+func TestBody_MultipartOwn(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Limits.Multipart, o.Auth = 1<<10, ownAuth{o.Auth} })
+	s.must(t, "PUT", "/db", "")
+	body := "--b\r\nContent-Type: application/json\r\n\r\n" +
+		`{"_attachments":{"a":{"follows":true,"content_type":"image/png","length":2000}}}` + "\r\n--b\r\n\r\n" +
+		strings.Repeat("x", 2000) + "\r\n--b--"
+	for header, want := range map[string]int{"": 413, "1": 201} {
+		a := s.ask(t, "PUT", "/db/doc", body, "Content-Type", "multipart/related; boundary=b", "X-Own", header)
+		if a.status != want {
+			t.Errorf("own %q: %d %s", header, a.status, a.body)
+		}
+	}
+}
+
+// ownAuth takes requests with the header X-Own for the node's own.
+type ownAuth struct{ api.Authenticator }
+
+func (a ownAuth) Authenticate(r *http.Request, h http.Header) (api.User, error) {
+	u, err := a.Authenticator.Authenticate(r, h)
+	u.Own = r.Header.Get("X-Own") != ""
+	return u, err
+}
+
 // The length of attachments that follow their document is not counted as part of it.
 func TestBody_DeclaredLengthOfRelated(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Request, o.Limits.Attachment = requestLimit, attachmentLimit })

@@ -37,7 +37,7 @@ import (
 
 // Limits are the limits of requests. Zero means the default of node.yaml.
 type Limits struct {
-	// Request bounds a body without attachments of their own parts, after decompression: 64 MiB.
+	// Request bounds every body except attachments and multipart documents, after decompression: 64 MiB.
 	Request int64
 	// Multipart bounds a document and its attachments in a multipart body: 4 GiB.
 	Multipart int64

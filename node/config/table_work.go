@@ -70,7 +70,7 @@ var workRows = []row{
 	{path: "limits.attachment", def: "1GiB", allowed: sizes{between{low: 1, high: 1 << 40}},
 		text: "larger attachments get 413"},
 	{path: "limits.multipart", def: "4GiB", allowed: sizes{between{low: 1 << 10, high: 1 << 40}},
-		text: "a document that is sent with its attachments, as multipart, gets 413 if all are larger"},
+		text: "a document and its attachments in one multipart body get 413 if they are larger together"},
 	{path: "limits.request", def: "64MiB", allowed: sizes{between{low: 1 << 10, high: 4 << 30}},
 		text: "any other body, such as that of _bulk_docs"},
 	{path: "limits.bulk", def: "100000", allowed: between{low: 1, high: 10_000_000},

@@ -47,7 +47,7 @@ func As(ctx context.Context, u layer.UserCtx) context.Context {
 // User returns the user of a request that the node has sent to itself.
 func User(r *http.Request) (api.User, bool) {
 	u, ok := r.Context().Value(ownUserKey{}).(sender)
-	return api.User{Name: u.Name, Roles: u.Roles, Handler: "replicator", Moves: u.moves}, ok
+	return api.User{Name: u.Name, Roles: u.Roles, Handler: "replicator", Own: ok, Moves: u.moves}, ok
 }
 
 func newOwnRequests(log *slog.Logger) *ownRequests {

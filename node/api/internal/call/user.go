@@ -12,6 +12,8 @@ type User struct {
 	Name    string
 	Roles   []string
 	Handler string // how the user was authenticated: "cookie", "default" (basic); empty for anonymous
+	// Own is set in a request that the node sends to itself for a replication.
+	Own bool
 	// Moves is set in a request that the node sends to itself to move documents here from another server. They are not
 	// validated again: the functions of design documents would see an admin as their author.
 	Moves bool

@@ -27,7 +27,7 @@ func NewIDs(s *settings.Settings) *docids.IDs { return &docids.IDs{Option: s.Get
 
 // Limits are the limits of what may be written.
 type Limits struct {
-	// Request bounds a body without attachments of their own parts.
+	// Request bounds every body except attachments and multipart documents.
 	Request int64
 	// Multipart bounds a document and its attachments in a multipart body.
 	Multipart int64

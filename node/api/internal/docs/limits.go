@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"math"
 	"net/http"
 
 	"github.com/divandb/divan/layer"
@@ -27,10 +28,14 @@ func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
 }
 
 // DocumentBodyLimit returns the limit of a document that may be followed by its attachments. Then the document and
-// each of them have their own limits too.
+// each of them have their own limits too. A replication by this node may bring more attachments than a client may send
+// at once: documents can get them one by one.
 func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
 	switch call.MediaType(q.R.Header.Get("Content-Type")) {
 	case "multipart/related", "multipart/form-data":
+		if q.User.Own {
+			return math.MaxInt64, fault.TooLarge
+		}
 		return h.Limits.Multipart, fault.TooLarge
 	}
 	return h.DocumentLimit(q)
