@@ -205,7 +205,7 @@ func (c *Cluster) watch(ctx context.Context) {
 	defer tick.Stop()
 	settle := time.NewTimer(debounce)
 	defer settle.Stop()
-	last := time.Now()
+	c.members.begins()
 	for {
 		select {
 		case <-ctx.Done():
@@ -219,12 +219,6 @@ func (c *Cluster) watch(ctx context.Context) {
 			c.naming.ask()
 		case <-tick.C:
 			c.members.tellEvents(c.o.Notify)
-			// The others have given up a process that stood still (stopped, swapped out, a closed laptop) for longer
-			// than they wait.
-			if time.Since(last) > 8*c.o.ProbeInterval { // there is an event of that
-				c.members.givenUp()
-			}
-			last = time.Now()
 		}
 	}
 }

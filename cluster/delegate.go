@@ -32,11 +32,12 @@ func (d delegate) NotifyLeave(n *memberlist.Node) {
 }
 
 func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payload []byte) {
-	d.g.members.ask(func(v *view) {
-		now := time.Now()
-		v.runs(now)
-		v.answered(now, n.Name)
-	})
+	m := d.g.members
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	m.runs(now)
+	m.mu.view.answered(now, n.Name)
 }
 
 func (d delegate) AckPayload() []byte { return nil }

@@ -53,31 +53,52 @@ func (v *view) happened(kind EventKind, at, since time.Time, e *entry) {
 		Version: e.meta.Version})
 }
 
+// members.tellEvents notes once per probe interval that this member runs. These are the shortest gaps between two such
+// notes that have a consequence, in probe intervals.
 const (
-	// pausedFor is for how many probe intervals this member must not have run to say so. members.tellEvents runs once
-	// in each.
-	pausedFor = 5
-	// unheardFor is for how many the silence of the others does not count.
-	unheardFor = 2
+	// deafAfter: the gap is not counted as silence of the others.
+	deafAfter = 2
+	// pausedAfter: the gap is told as MemberPaused.
+	pausedAfter = 5
+	// missedAfter: the gap is longer than the others wait, so they have given this member up.
+	missedAfter = 8
 )
 
-// runs records that this member runs. While it did not, it could not hear the others, so that the time of their silence
-// goes on from then.
-func (v *view) runs(now time.Time) {
-	before := v.ran
-	v.ran = now
-	paused := now.Sub(before)
-	if before.IsZero() || paused < unheardFor*v.probeInterval {
-		return
+// noteRunning records that this member runs, and returns how long it did not. It could not hear the others meanwhile,
+// so that time is not counted as their silence.
+func (v *view) noteRunning(now time.Time) (paused time.Duration) {
+	before := v.lastRan
+	v.lastRan = now
+	if before.IsZero() {
+		return 0
+	}
+	paused = now.Sub(before)
+	if paused < deafAfter*v.probeInterval {
+		return paused
 	}
 	for _, e := range v.entries {
 		if e.up && !e.suspected {
 			e.heard = e.heard.Add(paused)
 		}
 	}
-	if self := v.entries[v.self]; self != nil && paused >= pausedFor*v.probeInterval {
+	if self := v.entries[v.self]; self != nil && paused >= pausedAfter*v.probeInterval {
 		v.happened(MemberPaused, now, before, self)
 	}
+	return paused
+}
+
+// runs records that this member runs. If it did not for so long that the others have given it up, it takes a new id.
+// All that notes that the member runs must call it, since the next one does not see the gap any more. The caller holds
+// mu.
+func (m *members) runs(now time.Time) {
+	if m.mu.view.noteRunning(now) > missedAfter*m.mu.view.probeInterval {
+		m.renews()
+	}
+}
+
+// begins notes that this member runs from now on. It may have waited long until it was ready, without being paused.
+func (m *members) begins() {
+	m.ask(func(v *view) { v.lastRan = time.Now() })
 }
 
 // suspects finds the members that have become suspect. It waits for two more probes than Status: while a dead member is
@@ -107,7 +128,7 @@ func (m *members) add(e Event) {
 func (m *members) tellEvents(notify func(Event)) {
 	m.mu.Lock()
 	now := time.Now()
-	m.mu.view.runs(now)
+	m.runs(now)
 	m.mu.view.suspects(now)
 	events := m.mu.view.events
 	m.mu.view.events = nil

@@ -4,17 +4,21 @@ import "time"
 
 // Drain lets the other members take over the actors that are placed on this one, which remains a member and sends and
 // receives messages until Stop. There is no way back. Drain does not block: the others hear of it within some 0.3 s.
-func (c *Cluster) Drain() { c.gossip.drain() }
+func (c *Cluster) Drain() { c.gossip.drain(true) }
 
-func (g *gossip) drain() {
-	g.members.leaving()
+// AnnounceLeave is Drain for a member that is about to leave: if the others hear nothing more of it, they do not take
+// that for a failure. Stop announces it too, but a member that has done it before need not rely on its last packets.
+func (c *Cluster) AnnounceLeave() { c.gossip.drain(false) }
+
+func (g *gossip) drain(stays bool) {
+	g.members.leaving(stays)
 	_ = g.list.UpdateNode(time.Nanosecond) // see leave
 }
 
 // leave announces that the member leaves and ends gossip. It takes some 0.3 s if there are other members. It does not
 // wait once no one is left to hear it, so that nodes that stop together do not wait for each other.
 func (g *gossip) leave() error {
-	g.members.leaving()
+	g.members.leaving(false)
 	// Leave placement first, then membership, so that no new actors are placed here meanwhile. Both calls only hand the
 	// message to gossip. They would wait until it was sent as often as memberlist wants, which never happens once the
 	// others have left too.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +58,7 @@ func (m *members) list() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	m.mu.view.runs(now)
+	m.runs(now)
 	return m.mu.view.members(now)
 }
 
@@ -95,7 +97,7 @@ func (m *members) observe(f func(v *view, now time.Time)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	m.mu.view.runs(now)
+	m.runs(now)
 	f(m.mu.view, now)
 	m.signal()
 }
@@ -118,10 +120,12 @@ func (m *members) encodeMetadata() []byte {
 	return b
 }
 
-// leaving makes this member announce that it leaves.
-func (m *members) leaving() {
+// leaving makes this member announce that it gives its actors to others. Unless it stays, it leaves after that, which
+// it does not take back.
+func (m *members) leaving(stays bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.mu.meta.Stays = stays && !m.mu.meta.announcesLeave()
 	m.mu.meta.Leaving = true
 }
 
@@ -169,6 +173,21 @@ func (m *members) publish() (before, after, gone []Member, changed bool) {
 
 // newID returns an id for one run of a member.
 func newID() string { return rand.Text()[:16] }
+
+// renewed returns the id that a member takes when it was given up under an id. It begins like that, so that the others
+// can tell it from the id of a member that has restarted. Members of earlier versions take any id.
+func renewed(id string) string {
+	run, count, _ := strings.Cut(id, ".")
+	n, _ := strconv.Atoi(count)
+	return run + "." + strconv.Itoa(n+1)
+}
+
+// sameRun reports whether two ids are those of one run of a member.
+func sameRun(a, b string) bool {
+	a, _, _ = strings.Cut(a, ".")
+	b, _, _ = strings.Cut(b, ".")
+	return a == b
+}
 
 // sameMembers compares everything that placement and connections depend on.
 func sameMembers(a, b []Member) bool {

@@ -191,13 +191,18 @@ func (m *members) isStale(s staleMember) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.mu.view.entries[s.node.Name]
-	return e != nil && e.up && e.meta.ID == s.id && !e.meta.Leaving
+	return e != nil && e.up && e.meta.ID == s.id && !e.meta.announcesLeave()
 }
 
 // givenUp records that the others have given this member up, or probably have.
 func (m *members) givenUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.renews()
+}
+
+// renews makes this member take a new id. The caller holds mu.
+func (m *members) renews() {
 	m.mu.renew = true
 	m.signalOutlive()
 }
@@ -213,13 +218,14 @@ func (m *members) signalOutlive() {
 // takeNewID gives this member a new id if the others have given it up. announced reports whether memberlist has taken
 // over everything that this member tells: it drops an announcement if, at the same moment, this member contradicts
 // others that suspect it.
-func (m *members) takeNewID() (renewed, announced bool) {
+func (m *members) takeNewID() (renew, announced bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	renewed, m.mu.renew = m.mu.renew, false
-	if renewed {
-		m.mu.meta.ID = newID()
+	renew, m.mu.renew = m.mu.renew, false
+	if renew {
+		m.mu.meta.ID = renewed(m.mu.meta.ID)
 	}
 	self := m.mu.view.entries[m.name]
-	return renewed, self != nil && self.meta.ID == m.mu.meta.ID && self.meta.Leaving == m.mu.meta.Leaving
+	return renew, self != nil && self.meta.ID == m.mu.meta.ID && self.meta.Leaving == m.mu.meta.Leaving &&
+		self.meta.Stays == m.mu.meta.Stays
 }

@@ -31,6 +31,32 @@ func TestCluster_RestartAfterLeaving(t *testing.T) {
 	}
 }
 
+// TestCluster_slowNotify checks that a member whose events are taken late, but which hears the others all the time,
+// keeps its id: nobody has given it up.
+func TestCluster_slowNotify(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(10 * time.Second) })
+		n := simnet.New(1, simnet.Faults{})
+		start := func(name, ip string, notify func(cluster.Event), join ...string) *cluster.Cluster {
+			h, err := n.Host(ip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := options(t, name)
+			o.Gossip, o.Network, o.Join, o.ProbeInterval, o.Notify = h.Gossip(), h, join, 0, notify
+			return started(t, o)
+		}
+		one := start("one", "127.0.0.1", func(cluster.Event) { time.Sleep(10 * time.Second) })
+		id := one.Self().ID
+		two := start("two", "127.0.0.2", nil, "127.0.0.1:7946")
+		sees(t, two, "one=alive two=alive")
+		time.Sleep(15 * time.Second)
+		if got := find(t, two, "one").ID; got != id || one.Self().ID != id {
+			t.Errorf("it has the id %s instead of %s", got, id)
+		}
+	})
+}
+
 func restartAfterLeaving(t *testing.T, seed uint64) {
 	t.Cleanup(func() { time.Sleep(10 * time.Second) })
 	n := simnet.New(seed, simnet.Faults{})

@@ -31,9 +31,9 @@ type Member struct {
 	Remote  string   `json:"remote"`
 	Version string   `json:"version"`
 	Roles   []string `json:"roles"`
-	// Draining reports whether the member is there but has given its actors to others.
+	// Draining reports whether the member has given its actors to others, since it is drained or about to leave.
 	Draining bool `json:"-"`
-	// GivenUp reports, of a member that has left, whether it had not announced that.
+	// GivenUp reports whether the member has left without announcing it. A drained member has not announced it yet.
 	GivenUp bool `json:"given_up"`
 	// ID is the member's actor-system id. It changes when the member restarts, and after the others had given it up.
 	ID string `json:"id"`
@@ -50,6 +50,9 @@ type metadata struct {
 	// Leaving is set when a member is drained, and shortly before it leaves regularly: no actors are placed on it any
 	// more.
 	Leaving bool `json:"l,omitempty"`
+	// Stays is set together with Leaving while a member is drained but does not leave yet. Members of versions without
+	// it take a drained member for one that leaves.
+	Stays bool `json:"d,omitempty"`
 	// Store identifies the store that the member uses.
 	Store string `json:"u,omitempty"`
 }
@@ -64,6 +67,9 @@ func decodeMetadata(b []byte) metadata {
 	return m
 }
 
+// announcesLeave reports whether a member says that it is about to leave.
+func (m *metadata) announcesLeave() bool { return m.Leaving && !m.Stays }
+
 // keepLeft is how long a member that left is still listed.
 const keepLeft = 24 * time.Hour
 
@@ -74,7 +80,7 @@ type view struct {
 	probeInterval time.Duration
 	entries       map[string]*entry
 	events        []Event   // not passed on yet
-	ran           time.Time // when this member last ran, as far as runs was told
+	lastRan       time.Time // when noteRunning was called last
 }
 
 type entry struct {
@@ -87,7 +93,6 @@ type entry struct {
 	left   time.Time // since when it is no longer up
 
 	suspected bool // it has not answered for a while, and this was recorded as an event
-	renews    bool // it was given up and is back under its old id, and will take a new one
 }
 
 func newView(self string, probeInterval time.Duration) *view {
@@ -102,14 +107,12 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 		e = &entry{name: name}
 		v.entries[name] = e
 	}
-	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.Leaving
+	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.announcesLeave()
 	before := *e
-	e.renews = stale || before.renews && before.meta.ID == meta.ID
 	e.gossip, e.meta, e.up, e.heard, e.left, e.suspected = gossip, meta, true, now, time.Time{}, false
 	switch {
-	case before.up && before.meta.ID == meta.ID:
-		return stale
-	case before.up && before.renews: // as had been asked of it
+	case before.up && sameRun(before.meta.ID, meta.ID): // an update, or a new id since it had been given up
+		return false
 	case before.up:
 		v.happened(MemberRestarted, now, before.heard, e)
 	case before.left.IsZero():
@@ -129,7 +132,7 @@ func (v *view) gone(now time.Time, name string) {
 	}
 	suspected := e.suspected
 	e.up, e.left, e.suspected = false, now, false
-	if e.meta.Leaving {
+	if e.meta.announcesLeave() {
 		v.happened(MemberLeft, now, e.since, e)
 		return
 	}
@@ -249,7 +252,7 @@ func (v *view) seen(gossip string) bool {
 func (v *view) lost(now time.Time) []string {
 	var list []string
 	for _, e := range v.entries {
-		if !e.up && !e.meta.Leaving && now.Sub(e.left) < keepLeft {
+		if !e.up && !e.meta.announcesLeave() && now.Sub(e.left) < keepLeft {
 			list = append(list, e.gossip)
 		}
 	}
@@ -283,8 +286,8 @@ func (e *entry) member(s Status, self bool) Member {
 		Roles:   roles,
 		ID:      e.meta.ID,
 
-		// memberlist's callback does not tell, as its nodes have no state there.
-		GivenUp:  s == Left && !e.meta.Leaving,
+		// memberlist knows whether a member has left or was given up, but does not pass that on to its delegates.
+		GivenUp:  s == Left && !e.meta.announcesLeave(),
 		Draining: e.meta.Leaving,
 	}
 }

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -94,6 +96,25 @@ func TestView(t *testing.T) {
 			t.Fatalf("lost %v", l)
 		}
 	})
+	t.Run("a drained member that goes without leaving regularly was given up", func(t *testing.T) {
+		v := newTrio()
+		drained := meta("b1")
+		drained.Leaving, drained.Stays = true, true
+		v.joined(at(time.Second), "b", "b:7946", drained)
+		if placed(v) != "ac" || !v.members(at(time.Second))[1].Draining {
+			t.Fatalf("placed on %q", placed(v))
+		}
+		v.gone(at(2*time.Second), "b")
+		if m := v.members(at(2 * time.Second)); !m[1].GivenUp || v.events[len(v.events)-1].Kind != MemberDead {
+			t.Fatalf("%+v, events %+v", m[1], v.events)
+		}
+		if l := v.lost(at(time.Minute)); len(l) != 1 {
+			t.Fatalf("lost %v", l)
+		}
+		if !v.joined(at(time.Minute), "b", "b:7946", drained) || placed(v) != "ac" {
+			t.Error("it is not told that it had been given up")
+		}
+	})
 	t.Run("a member that returns under its old id is stale, under a new one it is not", func(t *testing.T) {
 		v := newTrio()
 		v.gone(at(time.Second), "b")
@@ -146,7 +167,8 @@ func TestView_events(t *testing.T) {
 	v.gone(at(20), "b")
 	v.suspects(at(30))
 	up(40, "b", "b1", false)
-	up(50, "b", "b2", false)
+	up(50, "b", "b1.1", false) // the new id that was asked of it
+	up(55, "b", "b2", false)
 	up(60, "b", "b2", true)
 	v.gone(at(61), "b")
 	up(70, "b", "b3", false)
@@ -155,7 +177,7 @@ func TestView_events(t *testing.T) {
 	up(90, "b", "b4", false)
 	up(91, "b", "b5", false)
 	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "suspected 20 17", "dead 20 17",
-		"returned 40 20", "left 61 50", "returned 70 61", "suspected 80 70", "dead 81 70", "returned 90 81",
+		"returned 40 20", "restarted 55 50", "left 61 55", "returned 70 61", "suspected 80 70", "dead 81 70", "returned 90 81",
 		"restarted 91 90"}
 	for i, e := range v.events {
 		since := "never"
@@ -186,7 +208,7 @@ func TestView_paused(t *testing.T) {
 	}
 	run := func(from, to float64) {
 		for s := from; s <= to; s++ {
-			v.runs(at(s))
+			v.noteRunning(at(s))
 			v.suspects(at(s))
 		}
 	}
@@ -212,5 +234,45 @@ func TestView_paused(t *testing.T) {
 	}
 	if s := v.members(at(41)); s[1].Status != Suspect || s[2].Status != Alive {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A member that did not run for as long as the others wait takes a new id and tells that, whoever notes first that it
+// runs again. One that was only late to look at its members does neither.
+func TestMembers_runs(t *testing.T) {
+	for _, c := range []struct {
+		pauses []time.Duration // before each note
+		renews bool
+		events int
+	}{
+		{[]time.Duration{time.Second, 4 * time.Second}, false, 0},
+		{[]time.Duration{6 * time.Second}, false, 1},
+		{[]time.Duration{9 * time.Second, time.Second}, true, 1},
+		{[]time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}, false, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMembers(&Options{Name: "a", ProbeInterval: time.Second, Logger: slog.New(slog.DiscardHandler)})
+			m.mu.view.joined(time.Now(), "a", "a:7946", metadata{ID: "a1"})
+			m.begins()
+			for _, pause := range c.pauses {
+				time.Sleep(pause)
+				m.list()
+			}
+			if renews, _ := m.takeNewID(); renews != c.renews || len(m.mu.view.events) != c.events {
+				t.Errorf("after %v: renews %v, events %+v", c.pauses, renews, m.mu.view.events)
+			}
+		})
+	}
+}
+
+func TestRenewed(t *testing.T) {
+	first := newID()
+	second := renewed(first)
+	third := renewed(second)
+	if second == first || third == second || !sameRun(first, second) || !sameRun(second, third) {
+		t.Errorf("%q, %q, %q are not of one run", first, second, third)
+	}
+	if sameRun(first, newID()) {
+		t.Error("another id is of the same run")
 	}
 }

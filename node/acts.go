@@ -84,7 +84,7 @@ func (n own) acts() console.Acts {
 			if n.draining.Load() {
 				return console.Refused("the node is being drained already")
 			}
-			n.handOver(ctx)
+			n.handOver(ctx, n.cluster.Drain)
 			return nil
 		},
 	}

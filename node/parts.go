@@ -150,7 +150,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 // giveBackFirst adds the part that is stopped first.
 func (n *Node) giveBackFirst(context.Context) error {
 	n.parts.add("jobs", func(ctx context.Context) error {
-		n.handOver(ctx)
+		n.handOver(ctx, n.cluster.AnnounceLeave)
 		n.actors.Ending()
 		return nil
 	})
@@ -161,7 +161,7 @@ func (n *Node) giveBackFirst(context.Context) error {
 // changes shards and jobs at once. It continues to serve requests. Drain returns after http.drain, or when ctx ends.
 // There is no way back but a restart.
 func (n *Node) Drain(ctx context.Context) {
-	n.handOver(ctx)
+	n.handOver(ctx, n.cluster.AnnounceLeave)
 	wait := time.NewTimer(n.cfg.HTTP.Drain)
 	defer wait.Stop()
 	select {
@@ -171,13 +171,14 @@ func (n *Node) Drain(ctx context.Context) {
 }
 
 // handOver is Drain without its pause. It takes little time, so that a store that does not answer leaves time for
-// stopping the other parts. Calls after the first do nothing.
-func (n *Node) handOver(ctx context.Context) {
+// stopping the other parts. announce is a method of cluster.Cluster: AnnounceLeave if the node ends soon, or Drain if
+// it stays, so that it has failed if it does not answer any more. Calls after the first do no more than to announce.
+func (n *Node) handOver(ctx context.Context, announce func()) {
+	announce()
 	if n.draining.Swap(true) {
 		return
 	}
 	n.happened.Record(state.Event{Kind: state.Draining})
-	n.cluster.Drain()
 	ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
 	defer cancel()
 	n.actors.Drain(ctx)

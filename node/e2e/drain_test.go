@@ -269,4 +269,19 @@ func TestDrain_FromTheConsole(t *testing.T) {
 			t.Errorf("no event %q in %s", want, text)
 		}
 	}
+	c.nodes[1].kill() // it has not said that it ends
+	eventually(t, "node1 is given up", 30*time.Second, func() bool {
+		return c.statuses(0) == "node0 alive, node1 left, "+
+			"node2 alive"
+	})
+	var members struct {
+		Members []struct {
+			Name    string
+			GivenUp bool `json:"given_up"`
+		}
+	}
+	one.into("/_members", &members)
+	if got := fmt.Sprint(members.Members); !strings.Contains(got, "{node1 true}") {
+		t.Errorf("members: %s", got)
+	}
 }
