@@ -81,17 +81,16 @@ func (s *sharedOptions) start(ctx context.Context) (stop func(context.Context) e
 func (s *sharedOptions) follow(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	for failed := false; ; {
+	for failures := 0; ; {
 		err := s.store.FollowNodeOptions(ctx, func(o layer.NodeOptions) {
-			failed = false
+			failures = 0
 			s.adopt(o)
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		if !failed {
+		if failures++; failures == 2 { // once is no outage: the connection is new, or this node was paused
 			s.log.Warn("changes of options by other nodes are not seen until the store answers", "error", err)
-			failed = true
 		}
 		pause.Reset(optionsAgain)
 		select {

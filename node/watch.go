@@ -38,19 +38,20 @@ type watcher struct {
 
 	diskLow func() (text string, low bool) // nil if the store has no disk of its own
 
-	low     bool              // the disk was low
-	lost    time.Time         // since when the store does not answer; zero if it does
-	late    bool              // the last probe was not heeded
-	reasons map[string]bool   // names of the current reasons to need an operator
-	skipped map[[2]string]int // documents that views skip, by database and design document
+	low       bool              // the disk was low
+	lost      time.Time         // since when the store does not answer; zero if it does
+	probed    time.Time         // when the last probe ended, or the watcher began
+	overslept bool              // the last probe failed, and this node was paused
+	resumed   time.Time         // when this node was found to run again after a pause
+	reasons   map[string]bool   // names of the current reasons to need an operator
+	skipped   map[[2]string]int // documents that views skip, by database and design document
 }
 
 // watchEvents starts the watcher.
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		away: &n.away,
-		lag:  &n.measuring.indexLag, skips: &n.measuring.skips}
+		away: &n.away, lag: &n.measuring.indexLag, skips: &n.measuring.skips, probed: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -85,14 +86,24 @@ func (n *Node) watchEvents(context.Context) error {
 // probe asks the store for a sign of life.
 func (w *watcher) probe(ctx context.Context) {
 	begun := time.Now()
+	before := w.probed
 	err := w.ready(ctx)
-	// A probe never takes so long, unless this node was paused, for which there is another event.
+	w.probed = time.Now()
+	// Of two such failures in a row, the second counts: it is the store that takes so long.
+	paused := max(begun.Sub(before), w.probed.Sub(begun)) > longestProbe && !w.overslept
+	if paused {
+		w.resumed = w.probed
+	}
+	w.overslept = err != nil && paused
+	// A pause is told by package cluster. After it, the connection to the store may have to be made anew.
+	justResumed := w.probed.Sub(w.resumed) < probeTimeout
+	if ctx.Err() != nil || err != nil && justResumed {
+		return
+	}
 	if err != nil {
 		w.away.noted()
 	}
-	w.late = err != nil && time.Since(begun) > probeTimeout+probeEvery && !w.late
 	switch {
-	case ctx.Err() != nil, w.late:
 	case err != nil && w.lost.IsZero():
 		w.lost = begun
 		w.events.Record(state.Event{Kind: state.StoreLost, Detail: err.Error(), Text: events.StoreLost(ofStore(err))})
@@ -102,6 +113,9 @@ func (w *watcher) probe(ctx context.Context) {
 		w.events.Record(state.Event{Kind: state.StoreBack, Since: &since})
 	}
 }
+
+// longestProbe is longer than a probe takes, and than the time between two of them, unless this node is paused.
+const longestProbe = probeTimeout + probeEvery
 
 // storeAway remembers that the store did not answer. It is safe for concurrent use.
 type storeAway struct{ last atomic.Pointer[time.Time] }
@@ -120,7 +134,8 @@ func (a *storeAway) lately(ctx context.Context, ready func(context.Context) erro
 	if at := a.last.Load(); at != nil && time.Since(*at) < awayLasts {
 		return true
 	}
-	if err := ready(ctx); err == nil || ctx.Err() != nil {
+	begun := time.Now()
+	if err := ready(ctx); err == nil || ctx.Err() != nil || time.Since(begun) > longestProbe {
 		return false
 	}
 	a.noted()

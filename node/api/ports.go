@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/conns"
 	"github.com/divandb/divan/node/api/internal/docs"
+	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/api/internal/feeds"
 	"github.com/divandb/divan/node/api/internal/replications"
 	"github.com/divandb/divan/node/api/internal/rows"
@@ -64,6 +65,9 @@ const (
 	UpdateFalse = rows.UpdateFalse
 	UpdateLazy  = rows.UpdateLazy
 )
+
+// StoreSilent is the reason of requests that fail because the store does not answer.
+const StoreSilent = fault.StoreSilent
 
 // Settings are the CouchDB options that clients read and set.
 type Settings = settings.Settings

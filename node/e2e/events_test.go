@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/divandb/divan/cluster"
 )
 
 type eventPage struct {
@@ -293,13 +295,16 @@ func TestEvents_Paused(t *testing.T) {
 	eventually(t, "node1 is given up", 20*time.Second, func() bool {
 		return c.statuses(0) == "node0 alive, node1 left, node2 alive"
 	})
-	time.Sleep(10*time.Second - time.Since(began)) // longer than anything waits
+	const storeTimeout, givenUpAfter = 5 * time.Second, 8 * cluster.DefaultProbeInterval // docs/settings.md, cluster
+	time.Sleep(2*max(storeTimeout, givenUpAfter) - time.Since(began))                    // longer than anything waits
 	_ = paused.cmd.Process.Signal(continueSignal)
 	one := paused.client()
 	eventually(t, "all see each other again", 20*time.Second, func() bool {
 		return c.statuses(0) == all && c.statuses(1) == all && c.statuses(2) == all
 	})
-	time.Sleep(3 * time.Second) // it would accuse the others after as long
+	// A member accuses others after their silence of two rounds of probes and two more intervals, which are less than 8
+	// with three members, and the store after a failed probe each second.
+	time.Sleep(max(8*cluster.DefaultProbeInterval, 3*time.Second))
 	said := 0
 	for _, e := range one.events("").Events {
 		switch {

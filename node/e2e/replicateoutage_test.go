@@ -51,7 +51,9 @@ func TestReplicate_storeAway(t *testing.T) {
 		t.Fatalf("%d replications run on the node", begun)
 	}
 	nodes.nodes[0].kill()
-	time.Sleep(25 * time.Second) // requests of replications are repeated for some 15 s
+	eventually(t, "the replications of the node have failed", 60*time.Second, func() bool {
+		return c.metric(`divan_replication_runs_total{event="crashed"}`) >= float64(begun)
+	})
 	nodes.start(0)
 	eventually(t, "the store answers again", 60*time.Second, func() bool { return c.status("GET", "/_up", "") == 200 })
 	running(2 * each)

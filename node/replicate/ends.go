@@ -207,7 +207,7 @@ func filterCode(ctx context.Context, source *couch.Database, f *spec.Filter) (st
 	if err != nil {
 		why := err.Error()
 		var e *couch.Error
-		if errors.As(err, &e) && e.Name != "" {
+		if errors.As(err, &e) && e.Name != "" && !e.Transient() {
 			why = e.Name
 		}
 		return "", filterError(fmt.Sprintf("Couldn't open document `_design/%s` from source database `%s`: %s",

@@ -59,7 +59,7 @@ func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *laye
 	}()
 	if err := r.work(ctx, stop); err != nil && ctx.Err() == nil && layer.KindOf(err) != layer.Conflict {
 		// The store failed. The job is tried again when its lease ends.
-		m.o.Log.Log(ctx, m.o.storeLevel(ctx), "the state of a replication could not be written", "job", job.ID,
+		m.o.Log.Log(ctx, m.o.storeLevel(ctx, err), "the state of a replication could not be written", "job", job.ID,
 			"error", err)
 	}
 }

@@ -49,6 +49,8 @@ type Options struct {
 	// StoreAway, if not nil, reports whether the store does not answer, or did not a moment ago. It may wait for it for
 	// two seconds. The node logs that once, so what fails because of that is logged for developers only.
 	StoreAway func(ctx context.Context) bool
+	// StoreSilent is the reason that a node whose store does not answer gives to those who ask it; "" if unknown.
+	StoreSilent string
 }
 
 // Failed is a run that failed.
@@ -159,7 +161,7 @@ func (m *Manager) rotate(ctx context.Context) {
 	if s.MaxChurn > excess {
 		var err error
 		if waiting, err = m.o.Store.Waiting(ctx, layer.ReplicationJobs, s.MaxChurn-excess); err != nil {
-			m.o.Log.Log(ctx, m.o.storeLevel(ctx), "waiting replications could not be counted", "error", err)
+			m.o.Log.Log(ctx, m.o.storeLevel(ctx, err), "waiting replications could not be counted", "error", err)
 		}
 	}
 	stopped := m.stopSome(excess+waiting, true)
@@ -201,7 +203,8 @@ func (m *Manager) discover(ctx context.Context) {
 	for name, err := range m.o.Store.Names(ctx, layer.NamesOptions{Limit: -1}) {
 		if err != nil {
 			if ctx.Err() == nil {
-				m.o.Log.Log(ctx, m.o.storeLevel(ctx), "_replicator databases could not be looked for", "error", err)
+				m.o.Log.Log(ctx, m.o.storeLevel(ctx, err), "_replicator databases could not be looked for", "error",
+					err)
 			}
 			return
 		}
@@ -209,7 +212,7 @@ func (m *Manager) discover(ctx context.Context) {
 			continue
 		}
 		if err := m.discoverIn(ctx, name); err != nil && ctx.Err() == nil {
-			m.o.Log.Log(ctx, m.o.storeLevel(ctx), "the documents of a _replicator database could not be read",
+			m.o.Log.Log(ctx, m.o.storeLevel(ctx, err), "the documents of a _replicator database could not be read",
 				"database", name, "error", err)
 		}
 	}

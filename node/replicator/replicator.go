@@ -42,6 +42,7 @@ func New(o Options) *Replicator {
 		Manager: replicate.New(replicate.Options{
 			Store: o.Store, Node: o.Node, Version: o.Version, Log: o.Log, Local: own.transport, Notify: o.Notify,
 			Settings: func() replicate.Settings { return read(o.Settings) }, StoreAway: o.StoreAway,
+			StoreSilent: api.StoreSilent,
 		}),
 		own: own, imported: make(chan struct{}, 1),
 	}

@@ -65,7 +65,7 @@ func plain(err error) string {
 	case errors.Is(err, errSilent):
 		return errSilent.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "the connection was closed before the answer was complete"
+		return CutOff
 	case errors.As(err, &op):
 		text := op.Op + ": " + op.Err.Error()
 		if op.Addr != nil {
@@ -75,6 +75,9 @@ func plain(err error) string {
 	}
 	return err.Error()
 }
+
+// CutOff is the text of the error of an answer that ends too early.
+const CutOff = "the connection was closed before the answer was complete"
 
 // errSilent is the error of a server that does not send anything for too long.
 var errSilent = errors.New("the server was silent for longer than connection_timeout")

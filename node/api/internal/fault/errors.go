@@ -21,6 +21,9 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Name + ": " + f.Reason }
 
+// StoreSilent is the reason of requests that fail because the store does not answer.
+const StoreSilent = "The store is unable to service this request at the moment."
+
 // kinds maps the kind of an error to a status, CouchDB's error name and, if the error has no reason, a reason
 // (chttpd:error_info).
 var kinds = map[layer.Kind]Fault{
@@ -40,7 +43,7 @@ var kinds = map[layer.Kind]Fault{
 	layer.FunctionFailed: {Status: 500, Name: "unknown_error"},
 	layer.Full:           {Status: 507, Name: "insufficient_storage", Reason: errDiskFull.Reason},
 	layer.Unavailable: {Status: 503, Name: "service unavailable",
-		Reason: "The store is unable to service this request at the moment."},
+		Reason: StoreSilent},
 }
 
 // named has the errors whose status depends on their name instead of their kind.
