@@ -64,15 +64,12 @@ type Options struct {
 	// Network replaces the network, for simulations. nil means UDP and TCP.
 	Network Network
 
-	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 8 intervals. 0 means
-	// DefaultProbeInterval.
+	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 8 intervals. 0 means 500
+	// ms.
 	ProbeInterval time.Duration
 	// Logger is the log for the operator. nil means slog.Default.
 	Logger *slog.Logger
 }
-
-// DefaultProbeInterval is the usual Options.ProbeInterval.
-const DefaultProbeInterval = 500 * time.Millisecond
 
 // withDefaults returns a validated copy with defaults. It reports all faults at once.
 func (o Options) withDefaults() (Options, error) {
@@ -103,7 +100,7 @@ func (o Options) withDefaults() (Options, error) {
 		faults = append(faults, fmt.Errorf("advertise address %q is not an IP address", o.Advertise))
 	}
 	if o.ProbeInterval == 0 {
-		o.ProbeInterval = DefaultProbeInterval
+		o.ProbeInterval = 500 * time.Millisecond
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/divandb/divan/cluster"
 )
 
 type eventPage struct {
@@ -280,6 +278,13 @@ func TestPlots(t *testing.T) {
 	}
 }
 
+const (
+	// storeTimeout is the default of storage.timeout.
+	storeTimeout = 5 * time.Second
+	// accusedAfter is longer than nodes wait for a silent one of three: 8 times cluster.Options.ProbeInterval.
+	accusedAfter = 8 * 500 * time.Millisecond
+)
+
 // A node that was paused tells that of itself, and not that the others or the store were silent. The others tell that
 // it was silent, was given up and is back.
 func TestEvents_Paused(t *testing.T) {
@@ -295,16 +300,13 @@ func TestEvents_Paused(t *testing.T) {
 	eventually(t, "node1 is given up", 20*time.Second, func() bool {
 		return c.statuses(0) == "node0 alive, node1 left, node2 alive"
 	})
-	const storeTimeout, givenUpAfter = 5 * time.Second, 8 * cluster.DefaultProbeInterval // docs/settings.md, cluster
-	time.Sleep(2*max(storeTimeout, givenUpAfter) - time.Since(began))                    // longer than anything waits
+	time.Sleep(2*max(storeTimeout, accusedAfter) - time.Since(began))
 	_ = paused.cmd.Process.Signal(continueSignal)
 	one := paused.client()
 	eventually(t, "all see each other again", 20*time.Second, func() bool {
 		return c.statuses(0) == all && c.statuses(1) == all && c.statuses(2) == all
 	})
-	// A member accuses others after their silence of two rounds of probes and two more intervals, which are less than 8
-	// with three members, and the store after a failed probe each second.
-	time.Sleep(max(8*cluster.DefaultProbeInterval, 3*time.Second))
+	time.Sleep(max(accusedAfter, storeTimeout)) // until it would accuse the others
 	said := 0
 	for _, e := range one.events("").Events {
 		switch {
