@@ -43,10 +43,10 @@ type couchDBMove struct {
 
 	mu struct {
 		sync.Mutex
-		done   CouchDBImported
-		ended  int // databases
-		errs   []error
-		goesOn []string // databases whose replications the node may go on with after an interruption
+		done        CouchDBImported
+		ended       int // databases
+		errs        []error
+		mayContinue []string // databases whose replications the node may go on with after an interruption
 	}
 }
 
@@ -154,13 +154,13 @@ func (m *couchDBMove) result(ctx context.Context, left []string) (*CouchDBImport
 	defer m.mu.Unlock()
 	done := &m.mu.done
 	if len(left) > 0 {
-		m.Out.Say("not begun: %s", some(left))
+		m.Out.Say("not begun: %s", firstNames(left))
 	}
 	done.Unfinished = append(done.Unfinished, left...)
 	switch {
-	case len(m.mu.goesOn) > 0:
+	case len(m.mu.mayContinue) > 0:
 		m.mu.errs = append(m.mu.errs, fmt.Errorf("interrupted; the node may go on to replicate %s, since it could not "+
-			"be told to stop; the same command continues where it was", some(m.mu.goesOn)))
+			"be told to stop; the same command continues where it was", firstNames(m.mu.mayContinue)))
 	case ctx.Err() != nil && len(done.Unfinished) > 0:
 		m.mu.errs = append(m.mu.errs, errors.New("interrupted; the node does not go on by itself; the same command "+
 			"continues where it was"))
@@ -171,8 +171,8 @@ func (m *couchDBMove) result(ctx context.Context, left []string) (*CouchDBImport
 	return done, errors.Join(m.mu.errs...)
 }
 
-// some lists names, but not too many.
-func some(names []string) string {
+// firstNames lists names, but not too many.
+func firstNames(names []string) string {
 	if more := len(names) - namedMissing; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMissing], ", "), more)
 	}
@@ -282,6 +282,9 @@ func (m *couchDBMove) replicate(ctx context.Context, name string, documents int6
 	return false, nil
 }
 
+// maxTries is how often a replication is begun that fails since the CouchDB is away again and again.
+const maxTries = 10
+
 // pull lets the node replicate a database, or only some documents of it, without validating what it gets: the functions
 // of design documents would see an admin as the author. A request that is repeated joins the replication of the first.
 func (m *couchDBMove) pull(ctx context.Context, name string, ids []string, into any) error {
@@ -302,19 +305,23 @@ func (m *couchDBMove) pull(ctx context.Context, name string, ids []string, into 
 	if err != nil {
 		return err
 	}
-	for again := false; ; again = true {
-		err := m.to.ask(ctx, http.MethodPost, "/_replicate", body, into)
+	for tries := 1; ; tries++ {
+		err := m.to.replicate(ctx, body, into)
 		if ctx.Err() != nil {
 			ask["cancel"] = true
 			m.cancel(ctx, name, ask)
+			return err
 		}
 		e := (*answerError)(nil)
-		if !errors.As(err, &e) || e.status < 500 || e.name == "stopped" || ctx.Err() != nil {
+		if !errors.As(err, &e) || e.status < 500 || e.name == "stopped" || errors.As(err, new(goneError)) {
 			return err // "stopped": somebody has cancelled it
+		}
+		if tries == maxTries {
+			return fmt.Errorf("the replication failed %d times: %w", tries, err)
 		}
 		// The node may have given up because the CouchDB was away, which may be over.
 		path := "/" + escape(name)
-		if !isAway(m.From.call(ctx, http.MethodGet, path, nil, nil)) && again {
+		if !isAway(m.From.call(ctx, http.MethodGet, path, nil, nil)) && tries > 1 {
 			return err
 		}
 		m.Out.Say("%s: the replication failed and is tried again: %v", name, err)
@@ -338,7 +345,7 @@ func (m *couchDBMove) cancel(ctx context.Context, name string, ask map[string]an
 	if e := (*answerError)(nil); err != nil && (!errors.As(err, &e) || e.status != http.StatusNotFound) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.mu.goesOn = append(m.mu.goesOn, name)
+		m.mu.mayContinue = append(m.mu.mayContinue, name)
 	}
 }
 
