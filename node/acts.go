@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -67,7 +68,9 @@ func (n own) acts() console.Acts {
 			}
 			ctx, cancel := context.WithTimeout(ctx, restartWithin)
 			defer cancel()
-			if err := running.Restart(ctx, id); err != nil {
+			if err := running.Restart(ctx, id); errors.Is(err, context.DeadlineExceeded) {
+				return err // it may still happen
+			} else if err != nil {
 				return console.Refused(err.Error())
 			}
 			return nil
@@ -109,8 +112,11 @@ func (n own) job(ctx context.Context, typ, id string) (*layer.Job, error) {
 func refused(err error) error {
 	switch kind := layer.KindOf(err); kind {
 	case layer.NotFound, layer.Invalid, layer.Conflict, layer.TooLarge:
-		reason := ofStore(err)
-		if kind == layer.NotFound && !strings.Contains(reason, " ") { // of a document: missing, deleted
+		reason := err.Error()
+		if e := (*layer.Error)(nil); errors.As(err, &e) && e.Reason != "" {
+			reason = e.Reason
+		}
+		if kind == layer.NotFound && (reason == "missing" || reason == "deleted") { // of a document
 			reason = "it does not exist any more"
 		}
 		return console.Refused(reason)

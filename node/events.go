@@ -82,14 +82,14 @@ func (p consolePeers) Request(ctx context.Context, member string, request []byte
 	}
 	answer, err := c.Request(ctx, member, request)
 	if errors.Is(err, cluster.ErrNotMember) {
-		err = errors.New("it has left, or uses another store")
+		err = console.Refused("it has left, or uses another store")
 	}
 	if errors.Is(err, cluster.ErrBusy) {
-		err = errors.New("too many questions to it wait to be sent")
+		err = console.Refused("too many questions to it wait to be sent")
 	}
 	var refused *cluster.RequestError
 	if errors.As(err, &refused) { // the console says of which node it speaks
-		err = errors.New(refused.Reason)
+		err = console.Refused(refused.Reason)
 	}
 	return answer, err
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// systemDatabase is the virtual database that always exists and holds only the system schemas.
-const systemDatabase = "divan"
-
 // maintenance lists database names to which tools connect because they always exist in PostgreSQL (except templates). A
 // name that is not a database here refers to the virtual one.
 var maintenance = []string{"postgres", "template1"}
@@ -35,7 +32,7 @@ func newAccess(ctx context.Context, srv *Server, who Principal, database string)
 	if a.catalog, err = a.of(ctx, who); err != nil {
 		return nil, exec.DatabaseError(database, err)
 	}
-	if a.virtual = database == systemDatabase; !a.virtual {
+	if a.virtual = database == exec.SystemDatabase; !a.virtual {
 		_, err := a.catalog.Database(ctx, database)
 		a.virtual = exec.KindOf(err) == exec.NotFound && slices.Contains(maintenance, database)
 		if err != nil && !a.virtual {

@@ -76,7 +76,7 @@ func (s *systemRelation) Columns() []exec.Column {
 func (s *systemRelation) Rows(st *exec.State) func(add func([]types.Datum) error) (bool, error) {
 	database := s.access.database
 	if s.access.virtual {
-		database = systemDatabase
+		database = exec.SystemDatabase
 	}
 	after := "" // the last database
 	return func(add func([]types.Datum) error) (bool, error) {

@@ -236,9 +236,12 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	acting.Wait()
 	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
-	if !done {
-		e.Object = "not done: " + e.Object
-		e.Detail = failed.Error()
+	switch {
+	case done:
+	case slices.ContainsFunc(failures, perhapsDone):
+		e.Object, e.Detail = "perhaps not done: "+e.Object, failed.Error()
+	default:
+		e.Object, e.Detail = "not done: "+e.Object, failed.Error()
 	}
 	if done && a.Do == "reshard" { // has an event of its own, whoever asks for it
 		c.o.Events.Record(state.Event{Kind: state.Resharded, User: user, Database: a.Database, Count: int64(a.Shards)})
@@ -248,6 +251,14 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 		return nil
 	}
 	return failed
+}
+
+// perhapsDone reports whether an action that failed may have been done nevertheless: it was not refused, but it is not
+// known what has become of it, such as when an answer is missing or a commit has an unknown result.
+func perhapsDone(err error) bool {
+	var refused Refused
+	var bad badRequest
+	return err != nil && !errors.As(err, &refused) && !errors.As(err, &bad)
 }
 
 func (c *Console) actOn(ctx context.Context, node string, a Action) error {
@@ -264,10 +275,13 @@ func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 		defer cancel()
 		_, err = c.peers.Request(ctx, node, request)
 	}
-	if err != nil {
-		return Refused(node + ": " + reason(err))
+	switch {
+	case err == nil:
+		return nil
+	case perhapsDone(err):
+		return fmt.Errorf("%s: %w", node, plainly(err))
 	}
-	return nil
+	return Refused(node + ": " + err.Error())
 }
 
 // Signal cancels the statement of a session of another node, or ends the session. A user who is not an admin can only
@@ -364,14 +378,13 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := p.c.Act(r.Context(), user, a)
-	var refused Refused
 	var bad badRequest
 	switch {
 	case err == nil:
 		answerJSON(w, map[string]bool{"ok": true})
 	case errors.As(err, &bad):
 		refuse(w, http.StatusBadRequest, sentence(err))
-	case errors.As(err, &refused):
+	case !perhapsDone(err):
 		refuse(w, http.StatusConflict, sentence(err))
 	default:
 		refuse(w, http.StatusServiceUnavailable, sentence(err))

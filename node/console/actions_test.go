@@ -93,7 +93,7 @@ func TestConsole_Act(t *testing.T) {
 		{`{"do":"reshard","database":"db","shards":4}`, 200, [2]string{"reshard db", ""},
 			"db resharded to 4 shards by anna"},
 		{`{"do":"compact","database":"db"}`, 503, [2]string{},
-			"not done: compaction of db asked for by anna"},
+			"perhaps not done: compaction of db asked for by anna"},
 		{`{"do":"rebuild_index","database":"db","design":"_design/d"}`, 200, [2]string{"rebuild db _design/d", ""},
 			"index of _design/d in db removed and built again by anna"},
 		{`{"do":"restart_actor","node":"n2","id":"node:n2/jobs"}`, 200, [2]string{"", "restart node:n2/jobs"},
@@ -233,7 +233,7 @@ func TestConsole_Act_slow(t *testing.T) {
 		if err := consoles[0].Act(t.Context(), "anna", console.Action{Do: "drain", Node: "n2"}); err == nil {
 			t.Error("a silent node was drained")
 		}
-		if e := recorders[0].List(time.Time{}, 1); e[0].Text != "not done: n2 drained by anna" {
+		if e := recorders[0].List(time.Time{}, 1); e[0].Text != "perhaps not done: n2 drained by anna" {
 			t.Errorf("event %+v", e)
 		}
 	})

@@ -26,7 +26,8 @@ const (
 type Peers interface {
 	// Others returns the names of the other members that are up.
 	Others() []string
-	// Request sends a request to another member, whose Console gets it by Answer, and returns the answer.
+	// Request sends a request to another member, whose Console gets it by Answer, and returns the answer. The error is
+	// a Refused if the member has refused, or was not asked.
 	Request(ctx context.Context, member string, request []byte) ([]byte, error)
 }
 
@@ -100,8 +101,8 @@ func gather[Q, A any](ctx context.Context, c *Console, ask string, q Q,
 		asking.Go(func() {
 			var v A
 			r, skew, err := c.peers.ask(ctx, node, request)
-			if err == nil && json.Unmarshal(r.Value, &v) != nil {
-				err = errOtherVersion
+			if err == nil {
+				err = unreadable(json.Unmarshal(r.Value, &v))
 			}
 			add(node, v, skew, err)
 		})
@@ -156,8 +157,8 @@ func (p *peers) ask(ctx context.Context, node string, request []byte) (reply, ti
 		begun := time.Now()
 		text, err := p.Request(ctx, node, request)
 		took := time.Since(begun)
-		if err == nil && json.Unmarshal(text, &r.reply) != nil {
-			err = errOtherVersion
+		if err == nil {
+			err = unreadable(json.Unmarshal(text, &r.reply))
 		}
 		if r.err = err; err == nil {
 			r.skew = skew(r.Now, begun, took)
@@ -183,19 +184,27 @@ func (p *peers) ask(ctx context.Context, node string, request []byte) (reply, ti
 	}
 }
 
-var (
-	errNoAnswer     = errors.New("it does not answer")
-	errOtherVersion = errors.New("this node cannot read its answer: their versions differ too much")
-)
+var errNoAnswer = errors.New("it does not answer")
 
-// reason returns an error of a request in plain words.
-func reason(err error) string {
+// unreadable returns the error of reading another node's answer, or nil.
+func unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("this node cannot read its answer, as if their versions differed too much: %w", err)
+}
+
+// plainly returns an error of a request in plain words.
+func plainly(err error) error {
 	var plain *plainError // which may be due to a deadline
 	if !errors.As(err, &plain) && errors.Is(err, context.DeadlineExceeded) {
-		return errNoAnswer.Error()
+		return errNoAnswer
 	}
-	return err.Error()
+	return err
 }
+
+// reason returns the text of an error of a request in plain words.
+func reason(err error) string { return plainly(err).Error() }
 
 // skew returns how far another node's clock is ahead, from what it said in an answer.
 func skew(said time.Time, begun time.Time, took time.Duration) time.Duration {

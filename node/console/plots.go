@@ -14,7 +14,7 @@ type PlotQuery struct {
 	// Span is how much time: up to an hour in samples, up to a day in minutes.
 	Span time.Duration
 	// From, unless 0, is the time of the first value that is wanted, in seconds since 1970: a page that has the ones
-	// before asks for the rest. With a later one than that of the last value there is the last value.
+	// before asks for the rest. If it is later than the last value, that one is returned.
 	From int64
 }
 

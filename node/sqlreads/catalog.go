@@ -37,10 +37,10 @@ type Source struct {
 type Table struct {
 	exec.SystemTable
 	Rows func(ctx context.Context, scope Scope) iter.Seq2[[]any, error]
-	// of, instead of Rows, gives yield the rows of one database, until it returns false: those of the session's
-	// database, or of all if always is set or the session's is divan.
-	of     func(ctx context.Context, db named, yield func(row ...any) bool) error
-	always bool
+	// rowsOfOne, instead of Rows, gives yield the rows of one database, until it returns false. It is called for the
+	// session's database, or for all if ofAll is set or the session's is divan.
+	rowsOfOne func(ctx context.Context, db named, yield func(row ...any) bool) error
+	ofAll     bool
 }
 
 // named is a database with its name.
@@ -170,7 +170,7 @@ func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.S
 	case t == nil:
 		return fail(&exec.ReadError{Kind: exec.NotFound,
 			Message: fmt.Sprintf("relation divan.%s does not exist", table)})
-	case t.of == nil:
+	case t.rowsOfOne == nil:
 		return t.Rows(ctx, Scope{Catalog: c, Database: database})
 	case c.InParts(table, database):
 		return c.allParts(ctx, table)
@@ -186,7 +186,7 @@ func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.S
 func (t *Table) rowsOf(ctx context.Context, db named) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		more := true
-		err := t.of(ctx, db, func(row ...any) bool {
+		err := t.rowsOfOne(ctx, db, func(row ...any) bool {
 			more = yield(row, nil)
 			return more
 		})

@@ -9,16 +9,12 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// systemDatabase is the database that always exists and has schema divan only. Relations about one database are there
-// about all.
-const systemDatabase = "divan"
-
 var _ exec.PartedCatalog = (*Catalog)(nil)
 
-// InParts implements exec.PartedCatalog.
+// InParts implements exec.PartedCatalog. In the virtual database, relations about one database are about all.
 func (c *Catalog) InParts(table, database string) bool {
 	t := c.systemTable(table)
-	return t != nil && t.of != nil && (t.always || database == systemDatabase)
+	return t != nil && t.rowsOfOne != nil && (t.ofAll || database == exec.SystemDatabase)
 }
 
 // Part implements exec.PartedCatalog. It reads one name after the other, so that neither all names are in memory nor a

@@ -54,19 +54,20 @@ func (s *Source) SystemTables(n Node) []Table {
 			"object text", "job text", "actor text", "username text", "address text", "from_node text",
 			"to_node text", "token int8", "since timestamptz", "seconds float8", "count int8", "repeated int8",
 			"until timestamptz", "detail text", "also jsonb", "id text"),
-		every("databases", "the databases that you may read", databaseRow,
+		allDatabases("databases", "the databases that you may read", databaseRow,
 			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
 			"shards int8", "incarnation int8",
 			"partitioned bool"),
-		each("shards", "the changes shards of this database, including replaced ones", s.shards,
+		perDatabase("shards", "the changes shards of this database, including replaced ones", s.shards,
 			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text", "database text"),
-		each("indexes", "the views of this database and the state of their indexes", s.indexes,
+		perDatabase("indexes", "the views of this database and the state of their indexes", s.indexes,
 			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text",
 			"current bool", "building bool",
 			"lag int8", "signature text", "database text"),
-		each("bad_values", "values that typed columns of this database have shown as NULL, since this node started",
-			s.badValues, "cast text", "count int8", "example text", "database text"),
-		each("index_errors", "documents of this database that a view skipped", s.indexErrors,
+		perDatabase("bad_values",
+			"values that typed columns of this database have shown as NULL, since this node started", s.badValues,
+			"cast text", "count int8", "example text", "database text"),
+		perDatabase("index_errors", "documents of this database that a view skipped", s.indexErrors,
 			"design text", "view text", "id text", "error text", "seq text", "database text"),
 	}
 }
@@ -81,19 +82,19 @@ func table(name, comment string, rows func(context.Context, Scope) iter.Seq2[[]a
 	return t
 }
 
-// each returns a Table with the rows of the session's database, or in the database divan of all.
-func each(name, comment string, of func(context.Context, named, func(...any) bool) error,
+// perDatabase returns a Table with the rows of the session's database, or in the database divan of all.
+func perDatabase(name, comment string, rows func(context.Context, named, func(...any) bool) error,
 	columns ...string) Table {
 	t := table(name, comment+"; in the database divan of all that you may read", nil, columns...)
-	t.of = of
+	t.rowsOfOne = rows
 	return t
 }
 
-// every returns a Table with the rows of all databases.
-func every(name, comment string, of func(context.Context, named, func(...any) bool) error,
+// allDatabases returns a Table with the rows of all databases.
+func allDatabases(name, comment string, rows func(context.Context, named, func(...any) bool) error,
 	columns ...string) Table {
 	t := table(name, comment, nil, columns...)
-	t.of, t.always = of, true
+	t.rowsOfOne, t.ofAll = rows, true
 	return t
 }
 

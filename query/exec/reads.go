@@ -19,6 +19,9 @@ import (
 //   - Rows are streamed. A limit allows a read to stop early, but Close may also come at any row.
 //   - An error that a user caused or can act on is a *ReadError. Anything else is reported as an internal error.
 
+// SystemDatabase is the virtual database that always exists and holds only the system schemas.
+const SystemDatabase = "divan"
+
 // Catalog is what the user of one session may see. Query asks for one after authentication, and again for every message
 // that runs a statement, because roles may have changed.
 type Catalog interface {
