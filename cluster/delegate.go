@@ -28,7 +28,14 @@ func (d delegate) NotifyUpdate(n *memberlist.Node) {
 }
 
 func (d delegate) NotifyLeave(n *memberlist.Node) {
-	d.g.members.observe(func(v *view, now time.Time) { v.gone(now, n.Name) })
+	m := d.g.members
+	m.observe(func(v *view, now time.Time) {
+		if v.gone(now, n.Name) { // exchange everything with it: if it lives, it contradicts
+			id := v.entries[n.Name].meta.ID
+			m.mu.newcomers = append(m.mu.newcomers, newcomer{name: n.Name, address: n.Address(), id: id})
+			m.signalOutlive()
+		}
+	})
 }
 
 func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payload []byte) {

@@ -101,12 +101,11 @@ func (m *members) begins() {
 	m.ask(func(v *view) { v.lastRan = time.Now() })
 }
 
-// suspects finds the members that have become suspect. It waits for two more probes than Status: while a dead member is
-// probed, the others are probed late.
+// suspects finds the members that have become suspect.
 func (v *view) suspects(now time.Time) {
-	patience := v.patience() + 2*v.probeInterval
+	silence := v.silence()
 	for name, e := range v.entries {
-		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > patience {
+		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > silence {
 			e.suspected = true
 			v.happened(MemberSuspected, now, e.heard, e)
 		}
@@ -130,6 +129,9 @@ func (m *members) tellEvents(notify func(Event)) {
 	now := time.Now()
 	m.runs(now)
 	m.mu.view.suspects(now)
+	if m.mu.view.settle(now) {
+		m.signal()
+	}
 	events := m.mu.view.events
 	m.mu.view.events = nil
 	m.mu.Unlock()

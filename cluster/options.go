@@ -64,7 +64,7 @@ type Options struct {
 	// Network replaces the network, for simulations. nil means UDP and TCP.
 	Network Network
 
-	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 8 intervals. 0 means 500
+	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 9 intervals. 0 means 500
 	// ms.
 	ProbeInterval time.Duration
 	// Logger is the log for the operator. nil means slog.Default.

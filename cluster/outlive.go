@@ -58,7 +58,7 @@ func (g *gossip) outlive(ctx context.Context) {
 	}
 }
 
-// newcomer is a member that has begun to be seen here, or has a new id.
+// newcomer is a member that has begun to be seen here, has a new id, or is doubted.
 type newcomer struct {
 	name, address, id string
 	met, tried        int

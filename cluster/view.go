@@ -93,6 +93,8 @@ type entry struct {
 	left   time.Time // since when it is no longer up
 
 	suspected bool // it has not answered for a while, and this was recorded as an event
+	// doubted is since when gossip says that it is gone although it answered here a moment ago; zero if it does not.
+	doubted time.Time
 }
 
 func newView(self string, probeInterval time.Duration) *view {
@@ -109,7 +111,7 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	}
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.announcesLeave()
 	before := *e
-	e.gossip, e.meta, e.up, e.heard, e.left, e.suspected = gossip, meta, true, now, time.Time{}, false
+	*e = entry{name: name, gossip: gossip, meta: meta, up: true, heard: now, since: before.since}
 	switch {
 	case before.up && sameRun(before.meta.ID, meta.ID): // an update, or a new id since it had been given up
 		return false
@@ -124,14 +126,41 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	return stale
 }
 
-// gone records that a member left or was declared dead.
-func (v *view) gone(now time.Time, name string) {
+// gone records that gossip says that a member has left or is dead. That may be old: a member that was not restarted
+// says it of the lives before of those that were, and these contradict it as soon as they hear it. So one that answered
+// a moment ago is doubted first, and settle gives it up. doubted reports that it should be asked.
+func (v *view) gone(now time.Time, name string) (doubted bool) {
+	e := v.entries[name]
+	if e == nil || !e.up || !e.doubted.IsZero() {
+		return false
+	}
+	if name == v.self || e.meta.announcesLeave() || now.Sub(e.heard) > v.silence() {
+		v.giveUp(now, name)
+		return false
+	}
+	e.doubted = now
+	return true
+}
+
+// settle gives up the members that have been doubted for some time. It reports whether there were any.
+func (v *view) settle(now time.Time) (gaveUp bool) {
+	for name, e := range v.entries {
+		if e.up && !e.doubted.IsZero() && (e.meta.announcesLeave() || now.Sub(e.doubted) >= v.probeInterval) {
+			v.giveUp(now, name)
+			gaveUp = true
+		}
+	}
+	return gaveUp
+}
+
+// giveUp records that a member has left or is dead.
+func (v *view) giveUp(now time.Time, name string) {
 	e := v.entries[name]
 	if e == nil || !e.up {
 		return
 	}
 	suspected := e.suspected
-	e.up, e.left, e.suspected = false, now, false
+	e.up, e.left, e.suspected, e.doubted = false, now, false, time.Time{}
 	if e.meta.announcesLeave() {
 		v.happened(MemberLeft, now, e.since, e)
 		return
@@ -161,6 +190,10 @@ func (v *view) patience() time.Duration {
 	return time.Duration(max(n+1, 2*n))*v.probeInterval + v.probeInterval/2
 }
 
+// silence is how long a member may not answer until it is suspect: one more probe than patience, since the others are
+// probed late while a dead member is probed.
+func (v *view) silence() time.Duration { return v.patience() + v.probeInterval }
+
 // others returns the number of other members.
 func (v *view) others() (n int) {
 	for _, e := range v.entries {
@@ -173,7 +206,7 @@ func (v *view) others() (n int) {
 
 // members lists all members by name, and forgets those that left long ago.
 func (v *view) members(now time.Time) []Member {
-	patience := v.patience()
+	silence := v.silence()
 	list := make([]Member, 0, len(v.entries))
 	for name, e := range v.entries {
 		status := Alive
@@ -183,7 +216,7 @@ func (v *view) members(now time.Time) []Member {
 			continue
 		case !e.up:
 			status = Left
-		case name != v.self && now.Sub(e.heard) > patience:
+		case name != v.self && now.Sub(e.heard) > silence:
 			status = Suspect
 		}
 		list = append(list, e.member(status, name == v.self))

@@ -60,13 +60,13 @@ func TestView(t *testing.T) {
 		if got := status(v, at(9*time.Second)); got["b"] != Alive {
 			t.Fatalf("between two probes: %v", got)
 		}
-		if got := status(v, at(11*time.Second)); got["b"] != Suspect {
+		if got := status(v, at(12*time.Second)); got["b"] != Suspect {
 			t.Fatalf("after two rounds without an answer: %v", got)
 		}
 	})
 	t.Run("a member that is given up loses its place and is looked for", func(t *testing.T) {
 		v := newTrio()
-		v.gone(at(time.Second), "b")
+		v.giveUp(at(time.Second), "b")
 		if got := status(v, at(time.Second)); got["b"] != Left {
 			t.Fatalf("status %v", got)
 		}
@@ -88,7 +88,7 @@ func TestView(t *testing.T) {
 		if placed(v) != "ac" || status(v, at(time.Second))["b"] != Alive {
 			t.Fatalf("placed on %q, status %v", placed(v), status(v, at(time.Second)))
 		}
-		v.gone(at(2*time.Second), "b")
+		v.giveUp(at(2*time.Second), "b")
 		if m := v.members(at(2 * time.Second)); m[1].Status != Left || m[1].GivenUp {
 			t.Fatalf("given up: %+v", m[1])
 		}
@@ -104,7 +104,7 @@ func TestView(t *testing.T) {
 		if placed(v) != "ac" || !v.members(at(time.Second))[1].Draining {
 			t.Fatalf("placed on %q", placed(v))
 		}
-		v.gone(at(2*time.Second), "b")
+		v.giveUp(at(2*time.Second), "b")
 		if m := v.members(at(2 * time.Second)); !m[1].GivenUp || v.events[len(v.events)-1].Kind != MemberDead {
 			t.Fatalf("%+v, events %+v", m[1], v.events)
 		}
@@ -117,8 +117,8 @@ func TestView(t *testing.T) {
 	})
 	t.Run("a member that returns under its old id is stale, under a new one it is not", func(t *testing.T) {
 		v := newTrio()
-		v.gone(at(time.Second), "b")
-		v.gone(at(time.Second), "c")
+		v.giveUp(at(time.Second), "b")
+		v.giveUp(at(time.Second), "c")
 		if !v.joined(at(2*time.Second), "b", "b:7946", meta("b1")) {
 			t.Error("b returned under its old id and is not stale")
 		}
@@ -138,7 +138,7 @@ func TestView(t *testing.T) {
 	})
 	t.Run("a member that left is forgotten after a day", func(t *testing.T) {
 		v := newTrio()
-		v.gone(at(0), "b")
+		v.giveUp(at(0), "b")
 		if n := len(v.members(at(25 * time.Hour))); n != 2 {
 			t.Fatalf("%d members", n)
 		}
@@ -163,17 +163,17 @@ func TestView_events(t *testing.T) {
 	v.suspects(at(15))
 	v.suspects(at(16))
 	v.answered(at(17), "b")
-	v.gone(at(20), "b")
-	v.gone(at(20), "b")
+	v.giveUp(at(20), "b")
+	v.giveUp(at(20), "b")
 	v.suspects(at(30))
 	up(40, "b", "b1", false)
 	up(50, "b", "b1.1", false) // the new id that was asked of it
 	up(55, "b", "b2", false)
 	up(60, "b", "b2", true)
-	v.gone(at(61), "b")
+	v.giveUp(at(61), "b")
 	up(70, "b", "b3", false)
 	v.suspects(at(80))
-	v.gone(at(81), "b")
+	v.giveUp(at(81), "b")
 	up(90, "b", "b4", false)
 	up(91, "b", "b5", false)
 	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "suspected 20 17", "dead 20 17",
@@ -192,10 +192,65 @@ func TestView_events(t *testing.T) {
 	if len(v.events) != len(want) {
 		t.Errorf("%d events, want %d", len(v.events), len(want))
 	}
-	v.gone(at(92), "b")
+	v.giveUp(at(92), "b")
 	if !v.forget("b") || v.forget("b") || v.forget("a") || len(v.lost(at(90))) != 0 {
 		t.Error("a member that is up can be forgotten, or one that is gone cannot")
 	}
+}
+
+// A member that answered a moment ago is not told to be dead because of gossip about an earlier life of it, which it
+// contradicts. If it does not, it is given up after all.
+func TestView_doubts(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+	told := func(v *view) (list []string) {
+		for _, e := range v.events[2:] {
+			list = append(list, fmt.Sprintf("%s %s %v", e.Kind, e.Member, e.At.Sub(start).Seconds()))
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		then func(v *view)
+		want []string
+	}{
+		{"contradicted", func(v *view) {
+			v.joined(at(1.1), "b", "b:7946", metadata{ID: "b1", Remote: "127.0.0.1:1"})
+			v.settle(at(5))
+		}, nil},
+		{"contradicted by a new life", func(v *view) {
+			v.joined(at(1.1), "b", "b:7946", metadata{ID: "b2", Remote: "127.0.0.1:1"})
+			v.settle(at(5))
+		}, []string{"restarted b 1.1"}},
+		{"not contradicted", func(v *view) {
+			if v.settle(at(1.5)) || len(v.reachable()) != 3 || !v.settle(at(2)) || len(v.reachable()) != 2 {
+				t.Error("it is given up too early, or not at all")
+			}
+		}, []string{"suspected b 2", "dead b 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newView("a", time.Second)
+			for _, n := range []string{"a", "b", "c"} {
+				v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
+			}
+			if !v.gone(at(1), "b") || v.gone(at(1.05), "b") {
+				t.Error("it is not asked once")
+			}
+			if c.then(v); !slices.Equal(told(v), c.want) {
+				t.Errorf("told %q, want %q", told(v), c.want)
+			}
+		})
+	}
+	t.Run("a suspect is not doubted", func(t *testing.T) {
+		v := newView("a", time.Second)
+		for _, n := range []string{"a", "b", "c"} {
+			v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
+		}
+		v.suspects(at(6))
+		if v.gone(at(7), "b") || !slices.Contains(told(v), "dead b 7") {
+			t.Errorf("told %q", told(v))
+		}
+	})
 }
 
 // While this member is paused it cannot hear the others.
@@ -229,7 +284,7 @@ func TestView_paused(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %v %v", e.Kind, e.Member, e.At.Sub(start).Seconds(),
 			e.Since.Sub(start).Seconds()))
 	}
-	if want := []string{"paused a 33 3", "suspected b 37 30"}; !slices.Equal(got, want) {
+	if want := []string{"paused a 33 3", "suspected b 36 30"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 	if s := v.members(at(41)); s[1].Status != Suspect || s[2].Status != Alive {
