@@ -2,14 +2,16 @@
 import { el, shown } from './dom.js';
 import { act } from './source.js';
 
-/** A button that asks first, and then does an action of the server. */
-export const button = (label, question, action) => confirm(label, question, () => act(action));
+/** A button that asks first, and then does an action of the server. words are those of the dialog's buttons, see ask. */
+export const button = (label, question, action, words) =>
+  el('button', { class: 'danger', click: () => ask(label, question, () => act(action), undefined, words) }, label);
 
 /** A button that asks first, and then does some work. word, if given, must be typed. */
 export const confirm = (label, question, work, word) =>
   el('button', { class: 'danger', click: () => ask(label, question, work, word) }, label);
 
-export const ask = (label, question, work, word) => {
+/** Asks, and does some work when the button to do so is pressed. words are what the two buttons say. */
+export const ask = (label, question, work, word, { go: does = label, stay = 'Cancel' } = {}) => {
   const d = document.getElementById('ask');
   const said = el('p', { role: 'alert', class: 'bad' });
   const typed =
@@ -28,25 +30,28 @@ export const ask = (label, question, work, word) => {
       class: 'danger',
       disabled: word !== undefined,
       click: async () => {
-        go.disabled = true;
+        go.disabled = true; // a second click would do it twice
+        go.textContent = `${does} …`;
+        said.textContent = '';
         try {
           await work();
-          d.close();
+          if (go.isConnected) d.close(); // and not another question
         } catch (e) {
           said.textContent = shown(e.message);
+          go.textContent = does;
           go.disabled = false;
         }
       },
     },
-    label,
+    does,
   );
-  d.setAttribute('aria-label', label);
+  d.setAttribute('aria-label', does);
   d.setAttribute('aria-describedby', 'question');
   d.replaceChildren(
     el('p', { id: 'question' }, question),
     typed,
     said,
-    el('div', { class: 'bar' }, go, el('button', { click: () => d.close(), autofocus: true }, 'Cancel')),
+    el('div', { class: 'bar' }, go, el('button', { click: () => d.close(), autofocus: true }, stay)),
   );
   d.showModal();
 };

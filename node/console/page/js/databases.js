@@ -216,8 +216,8 @@ export const databases = (place, say, [name, ...rest], query) => {
     place.append(create());
     return list(place, 'databases', 'Databases', columns, none('There is no database yet.'), say);
   }
-  if (rest[0] === 'failures') return failures(place, name, rest[1]);
-  if (rest.length) return documents(place, name, rest, query);
+  if (rest[0] === 'failures') return failures(place, say, name, rest[1]);
+  if (rest.length) return documents(place, say, name, rest, query);
   let end = () => {},
     stopped = false;
   const draw = () => {

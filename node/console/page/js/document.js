@@ -4,6 +4,7 @@ import { table } from './table.js';
 import { couch, path } from './source.js';
 import { pretty, compare } from './json.js';
 import { ask, confirm } from './actions.js';
+import { recovering, trouble } from './recovery.js';
 
 const maxEdited = 2e6, // bytes; longer ones are only downloaded
   maxRevisions = 50; // that are listed
@@ -37,15 +38,25 @@ const withoutRevision = body => {
 /** Whether the server says that a document is deleted, and not that it never was. */
 const isDeleted = e => e.status === 404 && e.message === 'deleted';
 
+const number = rev => Number(rev.split('-')[0]);
+
+/** Sorts revisions as the server does: of those that are not deleted, readers get the first one. */
+const sorted = revs => [...revs].sort((a, b) => number(b) - number(a) || (a < b ? 1 : -1));
+
 /** The revision by which a document is deleted. */
 const tombstone = async at => {
-  const found = JSON.parse(await couch('GET', at, { open_revs: 'all' })),
-    number = rev => Number(rev.split('-')[0]);
-  return found
-    .map(f => f.ok && f.ok._rev)
-    .filter(Boolean)
-    .sort((a, b) => number(b) - number(a) || (a < b ? 1 : -1))[0];
+  const found = JSON.parse(await couch('GET', at, { open_revs: 'all' }));
+  return sorted(found.map(f => f.ok && f.ok._rev).filter(Boolean))[0];
 };
+
+/** The revisions of a document that are neither deleted nor followed by others. */
+const leaves = doc => sorted([doc._rev, ...(doc._conflicts || [])]);
+
+/** Some revisions, and that they are deleted. */
+const areDeleted = revs =>
+  revs.length === 1
+    ? `Revision ${revs[0]} is deleted.`
+    : `Revisions ${revs.slice(0, -1).join(', ')} and ${revs[revs.length - 1]} are deleted.`;
 
 /** Two texts beside each other, with marks where they differ. */
 const beside = (left, right, titles) =>
@@ -75,13 +86,16 @@ const beside = (left, right, titles) =>
     ),
   );
 
-export const documentPage = (place, name, id) => {
+export const documentPage = (place, say, name, id) => {
   const at = id === null ? null : path(name, id),
     local = id !== null && id.startsWith('_local/'); // it has no attachments, conflicts and history
   let stopped = false,
     stored = '', // what the editor had at first
     meta = {},
-    standing = ''; // what is so of the document, whatever was done last
+    standing = '', // what is so of the document, whatever was done last
+    saving = false,
+    loading = false; // what is shown may not be what is stored
+  const pairs = []; // that are read
   const said = el('p', { role: 'status', class: 'dim' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
   const editor = el('textarea', {
@@ -92,13 +106,18 @@ export const documentPage = (place, name, id) => {
   });
   const more = el('div', {}),
     tools = el('div', { class: 'bar' });
-  const attempt = work => async () => {
+  /** A listener that does some work and says what is wrong. The control that was used waits for it. */
+  const attempt = work => async e => {
+    const used = e && e.currentTarget;
     wrong.textContent = '';
     said.textContent = standing;
+    if (used) used.disabled = true;
     try {
       await work();
     } catch (e) {
       if (!stopped) wrong.textContent = shown(e.message);
+    } finally {
+      if (used) used.disabled = false;
     }
   };
 
@@ -106,7 +125,7 @@ export const documentPage = (place, name, id) => {
   /** Whether there are edits that are not saved. */
   const changed = () => !editor.hidden && editor.value !== stored;
 
-  const save = attempt(async () => {
+  const write = async () => {
     const body = editor.value;
     let parsed;
     try {
@@ -125,10 +144,9 @@ export const documentPage = (place, name, id) => {
       stored = editor.value;
       if (id === null) {
         location.hash = link(['databases', name, 'doc', done.id], '').getAttribute('href');
-        return;
+        return true;
       }
-      await load();
-      said.textContent = `Saved as ${done.rev}.`;
+      await load(`Saved as ${done.rev}.`);
     } catch (e) {
       if (e.status === 412)
         throw new Error(
@@ -138,7 +156,22 @@ export const documentPage = (place, name, id) => {
       if (id === null) throw new Error('A document with this id exists already.');
       await dispute();
     } finally {
-      editor.readOnly = false;
+      editor.readOnly = loading;
+    }
+    return false;
+  };
+  const saver = el('button', { click: () => save() }, 'Save');
+  /** Saves once, however often it is asked for: another time it would be another document, or a conflict with itself. */
+  const save = attempt(async () => {
+    if (saving) return;
+    let left = false; // the page is that of the new document
+    saving = saver.disabled = true;
+    saver.textContent = 'Saving…';
+    try {
+      left = await write();
+    } finally {
+      saving = saver.disabled = left;
+      saver.textContent = 'Save';
     }
   });
 
@@ -190,9 +223,22 @@ export const documentPage = (place, name, id) => {
   const needsSaved = () => {
     if (changed()) throw new Error('Save your edits first, or reload the document.');
   };
-  const remove = async rev => {
-    needsSaved();
-    await couch('DELETE', at, { rev });
+  /** Deletes some revisions, unless there are others now than when somebody has chosen kept. */
+  const keep = (kept, lost) => {
+    const were = leaves(meta).join();
+    return async () => {
+      needsSaved();
+      const now = JSON.parse(await couch('GET', at, { conflicts: true }));
+      if (leaves(now).join() !== were)
+        throw new Error('The revisions have changed meanwhile. Reload the document and choose again.');
+      const docs = lost.map(_rev => ({ _id: id, _rev, _deleted: true })),
+        done = JSON.parse(await couch('POST', path(name, '_bulk_docs'), {}, JSON.stringify({ docs }))),
+        failed = done.find(d => d.error);
+      const reads = JSON.parse(await couch('GET', at))._rev;
+      await load(`Readers get ${reads} now.`);
+      if (failed) throw new Error(`Not all was deleted: ${failed.reason || failed.error} Readers get ${reads} now.`);
+      if (reads !== kept) throw new Error(`The document has changed meanwhile: readers get ${reads} now.`);
+    };
   };
   const attachments = () => {
     const list = Object.entries(meta._attachments || {});
@@ -203,8 +249,15 @@ export const documentPage = (place, name, id) => {
         const f = file.files[0];
         if (!f) return;
         needsSaved();
-        await couch('PUT', path(name, id, f.name), { rev: meta._rev }, f, f.type || 'application/octet-stream');
-        await load();
+        said.textContent = `Attaching ${f.name}…`;
+        try {
+          await couch('PUT', path(name, id, f.name), { rev: meta._rev }, f, f.type || 'application/octet-stream');
+        } catch (e) {
+          file.value = ''; // the same file can be chosen again
+          said.textContent = standing;
+          throw e;
+        }
+        await load(`${f.name} is attached.`);
       }),
     });
     return section(
@@ -232,45 +285,49 @@ export const documentPage = (place, name, id) => {
       el('p', {}, el('label', {}, 'Attach a file: ', file)),
     );
   };
+  /** The pair of what readers get and another revision, and buttons to keep one of both. */
+  const pair = rev => {
+    const box = el('div', {}, 'Loading…'),
+      over = leaves(meta).slice(0, leaves(meta).indexOf(rev)); // what readers get rather than it
+    const draw = recovering(
+      async () => {
+        const other = await revision(rev);
+        if (stopped) return;
+        box.replaceChildren(
+          el(
+            'p',
+            { class: 'bar' },
+            confirm(
+              'Keep the left one',
+              `${areDeleted([rev])} Readers get the left one, ${meta._rev}, as before.`,
+              keep(meta._rev, [rev]),
+            ),
+            confirm(
+              'Keep the right one',
+              `${areDeleted(over)} Readers then get the right one, ${rev}.`,
+              keep(rev, over),
+            ),
+          ),
+          beside(stored, other, [meta._rev, rev]),
+        );
+      },
+      e => box.replaceChildren(trouble(e, () => draw())),
+      () => {},
+    );
+    pairs.push(draw);
+    draw();
+    return box;
+  };
   const conflicts = () =>
     section(
       `${meta._conflicts.length} ${meta._conflicts.length === 1 ? 'conflict' : 'conflicts'}`,
       el(
         'p',
         { class: 'dim' },
-        'Edits that did not know of each other. Readers get the left one; keeping one deletes the other.',
+        'Edits that did not know of each other. Readers get the left one; keeping it deletes the right one. Keeping the ' +
+          'right one deletes all that readers would get rather than it.',
       ),
-      meta._conflicts.map(rev => {
-        const place = el('div', {}, 'Loading…');
-        revision(rev).then(
-          other => {
-            if (!stopped)
-              place.replaceChildren(
-                el(
-                  'p',
-                  { class: 'bar' },
-                  confirm('Keep the left one', `Revision ${rev} is deleted.`, async () => {
-                    await remove(rev);
-                    await load();
-                  }),
-                  confirm(
-                    'Keep the right one',
-                    `Revision ${meta._rev} is deleted, and readers get the right one.`,
-                    async () => {
-                      await remove(meta._rev);
-                      await load();
-                    },
-                  ),
-                ),
-                beside(stored, other, [meta._rev, rev]),
-              );
-          },
-          e => {
-            place.textContent = shown(e.message);
-          },
-        );
-        return place;
-      }),
+      sorted(meta._conflicts).map(pair),
     );
   /** The revisions that are known. choose returns what can be done with one whose text is there. */
   const history = choose => {
@@ -313,8 +370,7 @@ export const documentPage = (place, name, id) => {
         needsSaved();
         const body = await couch('GET', at, { rev, attachments: true });
         const done = JSON.parse(await couch('PUT', at, {}, withoutRevision(body)));
-        await load();
-        said.textContent = `Restored as ${done.rev}.`;
+        await load(`Restored as ${done.rev}.`);
       }),
     );
 
@@ -324,7 +380,7 @@ export const documentPage = (place, name, id) => {
       await load();
       return;
     }
-    ask('Reload', 'The edits that are not saved are lost.', load);
+    ask('Reload', 'The edits that are not saved are lost.', () => load());
   });
 
   /** Shows what is known of a deleted document. */
@@ -336,12 +392,11 @@ export const documentPage = (place, name, id) => {
     editor.hidden = editor.readOnly = false;
     wrong.textContent = '';
     said.textContent = standing = 'The document is deleted. What is saved here, or restored below, is its next revision.';
-    tools.replaceChildren(el('button', { click: save }, 'Save'), el('button', { click: reload }, 'Reload'));
+    tools.replaceChildren(saver, el('button', { click: reload }, 'Reload'));
     more.replaceChildren(history(restored));
   };
 
-  const load = async () => {
-    editor.readOnly = id !== null && !stored; // what is typed now would be lost
+  const draw = async () => {
     if (id === null) {
       stored = editor.value = '{\n  \n}';
       return;
@@ -364,7 +419,7 @@ export const documentPage = (place, name, id) => {
     editor.readOnly = false;
     said.textContent = standing = long ? `The document has ${bytes(body.length)}, too much to edit here.` : '';
     tools.replaceChildren(
-      long ? el('a', { href: at, download: `${id}.json` }, 'Download') : el('button', { click: save }, 'Save'),
+      long ? el('a', { href: at, download: `${id}.json` }, 'Download') : saver,
       el('button', { click: reload }, 'Reload'),
       confirm('Delete', `${id} is deleted.${local ? '' : ' Its revisions stay until compaction.'}`, async () => {
         await couch('DELETE', at, { rev: meta._rev });
@@ -376,6 +431,26 @@ export const documentPage = (place, name, id) => {
       ...[(meta._conflicts || []).length && !long ? conflicts() : ''],
       ...(local ? [] : [attachments(), long ? '' : history(compared)]),
     );
+  };
+  const reading = recovering(
+    async () => {
+      pairs.splice(0).forEach(p => p.ends());
+      editor.readOnly = loading = id !== null; // what is typed now would be lost
+      await draw();
+      editor.readOnly = loading = false;
+    },
+    (e, again) => {
+      editor.readOnly = loading = again;
+      wrong.textContent = shown(e.message);
+      if (tools.childNodes.length === 0) tools.append(el('button', { click: () => load() }, 'Retry'));
+    },
+    say,
+  );
+  /** Shows what is stored, now or when the store answers again. done is what was done before, which stays done. */
+  const load = async (done = '') => {
+    wrong.textContent = '';
+    await reading();
+    if (!stopped && done) said.textContent = done;
   };
 
   editor.addEventListener('keydown', e => {
@@ -397,12 +472,14 @@ export const documentPage = (place, name, id) => {
   );
   if (id === null)
     tools.append(
-      el('button', { click: save }, 'Save'),
+      saver,
       el('span', { class: 'dim' }, 'Without “_id” the server makes one.'),
     );
-  attempt(load)();
+  load();
   const end = () => {
     stopped = true;
+    reading.ends();
+    pairs.forEach(p => p.ends());
   };
   return Object.assign(end, { unsaved: changed });
 };

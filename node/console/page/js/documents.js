@@ -1,8 +1,9 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, section, shown, text, count, link } from './dom.js';
+import { el, section, shown, text, count, link, redraw } from './dom.js';
 import { table } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
+import { recovering, trouble } from './recovery.js';
 
 const pageSize = 50,
   previewBytes = 160;
@@ -38,7 +39,7 @@ const previews = async (name, rows) => {
   return new Map(found.results[0].rows);
 };
 
-const list = (place, name, query) => {
+const list = (place, name, query, say) => {
   const given = new URLSearchParams(query),
     q = { from: given.get('from') || '', show: given.get('show') || 'all' },
     before = [];
@@ -52,84 +53,85 @@ const list = (place, name, query) => {
   );
   let turn = 0,
     typed = 0;
-  const load = async () => {
+  const draw = async () => {
     const mine = ++turn;
-    said.textContent = 'Loading…';
-    try {
-      const rows = await ids(name, q);
-      if (mine !== turn) return;
-      const next = rows.length > pageSize ? rows.pop().id : null;
-      const cells = new Map();
-      said.textContent = rows.length ? `${count(rows.length)} shown` : '';
-      const step = (label, on, go) =>
-        el(
-          'button',
-          {
-            disabled: !on,
-            click: () => {
-              go();
-              load();
-            },
+    if (!body.querySelector('[role=alert]')) said.textContent = 'Loading…';
+    const rows = await ids(name, q);
+    if (mine !== turn) return;
+    const next = rows.length > pageSize ? rows.pop().id : null;
+    const cells = new Map();
+    said.textContent = rows.length ? `${count(rows.length)} shown` : '';
+    const step = (label, on, go) =>
+      el(
+        'button',
+        {
+          disabled: !on,
+          click: () => {
+            go();
+            load();
           },
-          label,
-        );
-      body.replaceChildren(
-        rows.length
-          ? table(
-              'Documents',
-              [
-                { title: 'Document', cell: r => link(['databases', name, 'doc', r.id], text(r.id)) },
-                {
-                  title: 'Revision',
-                  cell: r => el('span', { class: 'dim' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
-                  extra: true,
-                },
-                {
-                  title: 'Content',
-                  cell: r => {
-                    const c = el('code', { class: 'dim' }, '…');
-                    cells.set(r.id, c);
-                    return c;
-                  },
-                },
-              ],
-              rows,
-            )
-          : el(
-              'p',
-              { class: 'none' },
-              q.show === 'conflicts'
-                ? 'No document has a conflict.'
-                : q.from
-                  ? 'There is no document from this id on.'
-                  : 'There is no document yet.',
-            ),
-        next !== null || before.length
-          ? el(
-              'div',
-              { class: 'pages' },
-              step('‹ back', before.length > 0, () => {
-                q.from = before.pop();
-              }),
-              step('next ›', next !== null, () => {
-                before.push(q.from);
-                q.from = next;
-              }),
-            )
-          : '',
+        },
+        label,
       );
-      const found = await previews(name, rows).catch(() => new Map());
-      for (const [id, cell] of cells) {
-        const t = found.get(id);
-        cell.textContent = t === undefined ? '' : shown(t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t);
-      }
-    } catch (e) {
-      if (mine === turn) {
-        said.textContent = '';
-        body.replaceChildren(el('p', { class: 'bad', role: 'alert' }, e.message));
-      }
+    body.replaceChildren(
+      rows.length
+        ? table(
+            'Documents',
+            [
+              { title: 'Document', cell: r => link(['databases', name, 'doc', r.id], text(r.id)) },
+              {
+                title: 'Revision',
+                cell: r => el('span', { class: 'dim' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
+                extra: true,
+              },
+              {
+                title: 'Content',
+                cell: r => {
+                  const c = el('code', { class: 'dim' }, '…');
+                  cells.set(r.id, c);
+                  return c;
+                },
+              },
+            ],
+            rows,
+          )
+        : el(
+            'p',
+            { class: 'none' },
+            q.show === 'conflicts'
+              ? 'No document has a conflict.'
+              : q.from
+                ? 'There is no document from this id on.'
+                : 'There is no document yet.',
+          ),
+      next !== null || before.length
+        ? el(
+            'div',
+            { class: 'pages' },
+            step('‹ back', before.length > 0, () => {
+              q.from = before.pop();
+            }),
+            step('next ›', next !== null, () => {
+              before.push(q.from);
+              q.from = next;
+            }),
+          )
+        : '',
+    );
+    const found = await previews(name, rows).catch(() => new Map());
+    for (const [id, cell] of cells) {
+      const t = found.get(id);
+      cell.textContent = t === undefined ? '' : shown(t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t);
     }
   };
+  const load = recovering(
+    draw,
+    e => {
+      said.textContent = '';
+      redraw(body, trouble(e, () => load()));
+    },
+    say,
+  );
   from.addEventListener('input', () => {
     clearTimeout(typed);
     typed = setTimeout(() => {
@@ -163,15 +165,16 @@ const list = (place, name, query) => {
   load();
   return () => {
     turn++;
+    load.ends();
     clearTimeout(typed);
   };
 };
 
 /** The pages below #/databases/NAME: docs, doc/ID and new. */
-export const documents = (place, name, [what, id], query) => {
-  if (what === 'docs') return list(place, name, query);
-  if (what === 'doc' && id) return documentPage(place, name, id);
-  if (what === 'new') return documentPage(place, name, null);
+export const documents = (place, say, name, [what, id], query) => {
+  if (what === 'docs') return list(place, name, query, say);
+  if (what === 'doc' && id) return documentPage(place, say, name, id);
+  if (what === 'new') return documentPage(place, say, name, null);
   place.append(section(text(name), el('p', { class: 'none' }, 'There is no such page.')));
   return () => {};
 };

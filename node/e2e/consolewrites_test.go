@@ -1,0 +1,87 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/scripts/browser"
+)
+
+// Readers get the revision that somebody has chosen to keep, also if there are more than two.
+func TestConsole_Conflicts(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/orders", "")
+	leaf := func(c string) string { return "2-" + strings.Repeat(c, 32) }
+	for _, n := range []string{"a", "b", "c"} {
+		c.ok("PUT", "/orders/o1?new_edits=false", `{"leaf":"`+n+`","_revisions":{"start":2,"ids":["`+
+			strings.Repeat(n, 32)+`","`+strings.Repeat("0", 32)+`"]}}`)
+	}
+	p := showing(t, b, node, "databases/orders/doc/o1", browser.View{})
+	keep := func(winner string) {
+		t.Helper()
+		p.WaitText("2 conflicts")
+		pair := `[...document.querySelectorAll('.diff')].find(d => d.innerText.includes(` + quoted(winner) +
+			`) && d.innerText.includes(` + quoted(leaf("a")) + `))`
+		p.Wait(pair)
+		p.Eval(`[...`+pair+`.parentElement.querySelectorAll('button')].find(
+			b => b.textContent === 'Keep the right one').click()`, nil)
+		p.WaitText("Revisions " + winner + " and " + leaf("b") + " are deleted. Readers then get the right one, " +
+			leaf("a") + ".")
+		press(p, "#ask", "Keep the right one")
+	}
+
+	// Somebody else is faster: what the dialog says would not be so.
+	p.WaitText("2 conflicts")
+	c.ok("PUT", "/orders/o1", `{"leaf":"d","_rev":"`+leaf("c")+`"}`)
+	keep(leaf("c"))
+	p.WaitText("The revisions have changed meanwhile.")
+	got := c.object("GET", "/orders/o1?conflicts=true", "")
+	if got["leaf"] != "d" || fmt.Sprint(got["_conflicts"]) != fmt.Sprint([]string{leaf("b"), leaf("a")}) {
+		t.Errorf("what has changed meanwhile is %v", got)
+	}
+	press(p, "#ask", "Cancel")
+	press(p, "#view", "Reload")
+
+	keep(fmt.Sprint(got["_rev"]))
+	p.WaitText("Readers get " + leaf("a") + " now.")
+	if got := c.object("GET", "/orders/o1?conflicts=true", ""); got["leaf"] != "a" || got["_conflicts"] != nil {
+		t.Errorf("readers get %v", got)
+	}
+	well(t, p)
+}
+
+// Who presses a button twice writes once.
+func TestConsole_Twice(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/orders", "")
+	p := showing(t, b, node, "databases/orders/new", browser.View{})
+	p.Wait(editor)
+	const save = `(() => {
+		const b = [...document.querySelectorAll('#view button')].find(b => b.textContent === 'Save');
+		b.click();
+		b.click();
+		document.querySelector('.editor').dispatchEvent(new KeyboardEvent('keydown', { key: 's', ctrlKey: true }));
+		return [b.textContent, b.disabled].join();
+	})()`
+	var button string
+	if p.Eval(save, &button); button != "Saving…,true" {
+		t.Errorf("while a document is saved the button is %q", button)
+	}
+	p.WaitText("History")
+	if n := c.object("GET", "/orders", "")["doc_count"]; fmt.Sprint(n) != "1" {
+		t.Errorf("two clicks have made %v documents", n)
+	}
+	p.Eval(editor+".value = "+editor+".value.replace('}', ', \"n\": 1 }')", nil)
+	p.Eval(save, nil)
+	p.WaitText("Saved as 2-")
+	p.Eval(`new Promise(done => setTimeout(done, 500))`, nil)
+	if text := p.Text(); strings.Contains(text, "Not saved") || !strings.Contains(text, "Saved as 2-") {
+		t.Errorf("after two clicks the page says %s", text)
+	}
+	well(t, p)
+}
