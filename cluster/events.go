@@ -65,13 +65,13 @@ const (
 )
 
 // noteRunning records that this member runs, and returns how long it did not. It could not hear the others meanwhile,
-// so that time is not counted as their silence.
+// so that time is not counted as their silence. Until members.begins, a member may wait without being paused.
 func (v *view) noteRunning(now time.Time) (paused time.Duration) {
 	before := v.lastRan
-	v.lastRan = now
 	if before.IsZero() {
 		return 0
 	}
+	v.lastRan = now
 	paused = now.Sub(before)
 	if paused < deafAfter*v.probeInterval {
 		return paused
@@ -96,7 +96,7 @@ func (m *members) runs(now time.Time) {
 	}
 }
 
-// begins notes that this member runs from now on. It may have waited long until it was ready, without being paused.
+// begins notes that this member runs from now on. It may have waited long until it was ready, such as for its name.
 func (m *members) begins() {
 	m.ask(func(v *view) { v.lastRan = time.Now() })
 }

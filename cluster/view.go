@@ -80,7 +80,7 @@ type view struct {
 	probeInterval time.Duration
 	entries       map[string]*entry
 	events        []Event   // not passed on yet
-	lastRan       time.Time // when noteRunning was called last
+	lastRan       time.Time // when members.begins or, after that, noteRunning was called last
 }
 
 type entry struct {

@@ -261,6 +261,7 @@ func TestView_paused(t *testing.T) {
 	for _, n := range []string{"a", "b", "c"} {
 		v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
 	}
+	v.lastRan = start
 	run := func(from, to float64) {
 		for s := from; s <= to; s++ {
 			v.noteRunning(at(s))
@@ -308,6 +309,8 @@ func TestMembers_runs(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMembers(&Options{Name: "a", ProbeInterval: time.Second, Logger: slog.New(slog.DiscardHandler)})
 			m.mu.view.joined(time.Now(), "a", "a:7946", metadata{ID: "a1"})
+			time.Sleep(10 * time.Second) // it waits for its name, and joins
+			m.list()
 			m.begins()
 			for _, pause := range c.pauses {
 				time.Sleep(pause)

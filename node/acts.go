@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/console"
@@ -87,10 +89,21 @@ func (n own) acts() console.Acts {
 			if n.draining.Load() {
 				return console.Refused("the node is being drained already")
 			}
+			if !othersWork(n.cluster.Members()) {
+				return console.Refused("no other node could do its background work: all others are drained or do not " +
+					"answer")
+			}
 			n.handOver(ctx, n.cluster.Drain)
 			return nil
 		},
 	}
+}
+
+// othersWork reports whether another member answers and is not drained.
+func othersWork(members []cluster.Member) bool {
+	return slices.ContainsFunc(members, func(m cluster.Member) bool {
+		return !m.Self && m.Status == cluster.Alive && !m.Draining
+	})
 }
 
 // restartWithin is how long an actor may take to begin a new life.

@@ -324,6 +324,12 @@ func TestConsole_Overview(t *testing.T) {
 			!strings.HasPrefix(o.Attention[0].Text, "n2 is drained") {
 			t.Errorf("with a drained node: %+v", o)
 		}
+		net.parts[0].drained = "all"
+		if o = consoles[0].Overview(t.Context()); o.State != "degraded" || len(o.Attention) != 4 ||
+			!strings.HasPrefix(o.Attention[0].Text, "no node does background work") ||
+			!strings.HasPrefix(o.Attention[1].Text, "n1 is drained: it does no background work") {
+			t.Errorf("with all nodes drained: %+v", o)
+		}
 		net.parts[0].drained = ""
 		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}

@@ -158,6 +158,12 @@ var ranks = map[state.Severity]int{state.Error: 0, state.Warning: 1, state.Info:
 func attention(o *state.Overview, failing []state.Job, stories []state.Story) []state.Attention {
 	list := []state.Attention{}
 	reasons := map[string]int{} // what several nodes say is listed once
+	work := "other nodes have its shards and jobs until it is restarted"
+	if idle(o.Nodes) {
+		work = "it does no background work until it is restarted"
+		list = append(list, state.Attention{Severity: state.Warning, Link: "nodes",
+			Text: "no node does background work, such as building indexes: all are drained; restart one"})
+	}
 	for _, n := range o.Nodes {
 		switch {
 		case n.State == "silent" || n.State == "absent":
@@ -166,7 +172,7 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		case n.State == "draining":
 			list = append(list, state.Attention{Severity: state.Info, Node: n.Name,
 				Link: "nodes/" + url.PathEscape(n.Name),
-				Text: n.Name + " is drained: other nodes have its shards and jobs until it is restarted"})
+				Text: n.Name + " is drained: " + work})
 		case n.Store != "":
 			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Store, Node: n.Name,
 				Link: "nodes/" + url.PathEscape(n.Name)})
@@ -222,6 +228,18 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		return cmp.Compare(ranks[a.Severity], ranks[b.Severity])
 	})
 	return list[:min(len(list), maxAttention)]
+}
+
+// idle reports whether there are nodes, but all that answer are drained.
+func idle(nodes []state.Node) bool {
+	drained := false
+	for _, n := range nodes {
+		if n.State == "ok" || n.State == "degraded" {
+			return false
+		}
+		drained = drained || n.State == "draining"
+	}
+	return drained
 }
 
 // verdict says how the cluster is.

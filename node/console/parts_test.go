@@ -21,7 +21,7 @@ type parts struct {
 	walks     atomic.Int64 // of all actors
 	visits    atomic.Int64 // of actors, behind a place
 	gone      bool         // the actor at a place
-	drained   string       // the node that is
+	drained   string       // the node that is, or all
 	shards    []state.Shard
 	databases int
 	indexes   int          // of each node
@@ -48,7 +48,7 @@ func (p *parts) here(node string, nodes int) console.Here {
 			for i := range nodes {
 				name := fmt.Sprint("n", i+1)
 				list = append(list, state.Node{Name: name, State: "ok", Text: "it works", Self: name == node})
-				if p.drained == name {
+				if p.drained == name || p.drained == "all" {
 					list[i].State = "draining"
 				}
 			}

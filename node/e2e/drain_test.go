@@ -224,11 +224,11 @@ func TestDrain_FromTheConsole(t *testing.T) {
 		t.Errorf("node1 refuses an action: %d %s", refused.status, refused.body)
 	}
 	begun := time.Now()
-	drain := func() int {
-		return one.do("POST", "/_dashboard/api/act", `{"do":"drain","node":"node1"}`, "X-Divan-Token",
+	drain := func(node string) int {
+		return one.do("POST", "/_dashboard/api/act", `{"do":"drain","node":"`+node+`"}`, "X-Divan-Token",
 			token.Token).status
 	}
-	if got := drain(); got != 200 {
+	if got := drain("node1"); got != 200 {
 		t.Fatalf("drain: %d", got)
 	}
 	eventually(t, "node1 owns no shard any more", 30*time.Second, func() bool {
@@ -236,7 +236,7 @@ func TestDrain_FromTheConsole(t *testing.T) {
 		return o["node1"] == 0 && o["node0"]+o["node2"] == databases
 	})
 	t.Logf("shards handed over in %v", time.Since(begun))
-	if got := drain(); got != 409 {
+	if got := drain("node1"); got != 409 {
 		t.Errorf("drain again: %d", got)
 	}
 	if got := two.status("GET", "/readyz", ""); got != 503 {
@@ -283,5 +283,18 @@ func TestDrain_FromTheConsole(t *testing.T) {
 	one.into("/_members", &members)
 	if got := fmt.Sprint(members.Members); !strings.Contains(got, "{node1 true}") {
 		t.Errorf("members: %s", got)
+	}
+	if got := drain("node2"); got != 200 {
+		t.Errorf("drain of node2: %d", got)
+	}
+	eventually(t, "node0 sees that node2 is drained", 10*time.Second, func() bool {
+		one.into("/_dashboard/api/nodes", &nodes)
+		return strings.Contains(fmt.Sprint(nodes.Nodes), "{node2 draining}")
+	})
+	if got := drain("node0"); got != 409 {
+		t.Errorf("drain of the last node that works: %d", got)
+	}
+	if got := one.status("GET", "/readyz", ""); got != 200 {
+		t.Errorf("readyz of the node that works: %d", got)
 	}
 }

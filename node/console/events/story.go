@@ -134,7 +134,8 @@ func (t *telling) add(e *state.Event) {
 	t.events = append(t.events, e)
 	t.last = later(t.last, e.At)
 	t.gone = t.gone || e.Kind == state.MemberDead || e.Kind == state.MemberLeft
-	if !t.over && ends(e) {
+	// A node that was restarted too sees it join, perhaps before the others see it return.
+	if !t.over && (ends(e) || t.gone && e.Kind == state.MemberJoined) {
 		t.over, t.ended = true, e.At
 	}
 }
@@ -245,6 +246,11 @@ func (t *telling) story() state.Story {
 func (t *telling) title() string {
 	title := t.member + " does not answer"
 	for _, e := range t.events {
+		if e.Kind == state.NodePaused { // nobody is told until it runs again
+			return t.member + " was paused and is back"
+		}
+	}
+	for _, e := range t.events {
 		switch e.Kind {
 		case state.MemberDead:
 			title = t.member + " died"
@@ -254,6 +260,10 @@ func (t *telling) title() string {
 			title = t.member + " did not answer for a while"
 		case state.MemberReturned, state.MemberRestart:
 			return title + " and is back"
+		case state.MemberJoined:
+			if t.over && t.ended.Equal(e.At) {
+				return title + " and is back"
+			}
 		case state.ActionDone:
 			return title + " and was forgotten"
 		}

@@ -107,7 +107,19 @@ func TestStories(t *testing.T) {
 			{ID: "n1/a/9", Node: "n1", At: at(11), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
 		stories := events.Stories(events.Merge(lists...))
 		if len(stories) != 1 || !strings.HasSuffix(stories[0].Text, ", back 12:00:11.0") ||
-			stories[0].Title != "n2 died and is back" || !strings.Contains(fmt.Sprint(stories[0].Lines), "n2 paused") {
+			stories[0].Title != "n2 was paused and is back" ||
+			!strings.Contains(fmt.Sprint(stories[0].Lines), "n2 paused") {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("another node sees it join before the others do", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n4/a/1", Node: "n4", At: at(10), Kind: state.MemberJoined, Member: "n2", Text: "n2 joined"},
+			{ID: "n1/a/8", Node: "n1", At: at(11), Since: since(10.5), Kind: state.MemberDead, Member: "n2"},
+			{ID: "n1/a/9", Node: "n1", At: at(12), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 2 || !strings.HasSuffix(stories[1].Text, ", back 12:00:10.0") ||
+			stories[0].Text != "n2 silent 12:00:10.5, given up 12:00:11.0, back 12:00:12.0" {
 			t.Errorf("stories %+v", stories)
 		}
 	})
