@@ -103,7 +103,7 @@ func (m *members) begins() {
 
 // suspects finds the members that have become suspect.
 func (v *view) suspects(now time.Time) {
-	silence := v.silence()
+	silence := v.silence(now)
 	for name, e := range v.entries {
 		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > silence {
 			e.suspected = true

@@ -134,7 +134,7 @@ func (v *view) gone(now time.Time, name string) (doubted bool) {
 	if e == nil || !e.up || !e.doubted.IsZero() {
 		return false
 	}
-	if name == v.self || e.meta.announcesLeave() || now.Sub(e.heard) > v.silence() {
+	if name == v.self || e.meta.announcesLeave() || now.Sub(e.heard) > v.silence(now) {
 		v.giveUp(now, name)
 		return false
 	}
@@ -184,15 +184,24 @@ func (v *view) answered(now time.Time, name string) {
 }
 
 // patience returns the longest silence between two probes of a healthy member: memberlist probes one member per
-// interval, and shuffles them after each round, so that one may be the first of a round and the last of the next.
-func (v *view) patience() time.Duration {
+// interval, and shuffles them after each round, so that one may be the first of a round and the last of the next. Those
+// that have just gone count, since the others were probed later because of them.
+func (v *view) patience(now time.Time) time.Duration {
 	n := v.others()
+	for _, e := range v.entries {
+		if !e.up && now.Sub(e.left) < justGone*v.probeInterval {
+			n++
+		}
+	}
 	return time.Duration(max(n+1, 2*n))*v.probeInterval + v.probeInterval/2
 }
 
+// justGone is for how many probe intervals after a member has gone the others may have been probed late.
+const justGone = 8
+
 // silence is how long a member may not answer until it is suspect: one more probe than patience, since the others are
 // probed late while a dead member is probed.
-func (v *view) silence() time.Duration { return v.patience() + v.probeInterval }
+func (v *view) silence(now time.Time) time.Duration { return v.patience(now) + v.probeInterval }
 
 // others returns the number of other members.
 func (v *view) others() (n int) {
@@ -206,7 +215,7 @@ func (v *view) others() (n int) {
 
 // members lists all members by name, and forgets those that left long ago.
 func (v *view) members(now time.Time) []Member {
-	silence := v.silence()
+	silence := v.silence(now)
 	list := make([]Member, 0, len(v.entries))
 	for name, e := range v.entries {
 		status := Alive

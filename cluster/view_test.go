@@ -64,6 +64,13 @@ func TestView(t *testing.T) {
 			t.Fatalf("after two rounds without an answer: %v", got)
 		}
 	})
+	t.Run("one that was probed late because of a dead one is not a suspect", func(t *testing.T) {
+		v := newTrio()
+		v.giveUp(at(5*time.Second), "b")
+		if got := status(v, at(5*time.Second)); got["c"] != Alive {
+			t.Fatalf("when b is given up: %v", got)
+		}
+	})
 	t.Run("a member that is given up loses its place and is looked for", func(t *testing.T) {
 		v := newTrio()
 		v.giveUp(at(time.Second), "b")

@@ -90,8 +90,7 @@ func (n own) acts() console.Acts {
 				return console.Refused("the node is being drained already")
 			}
 			if !othersWork(n.cluster.Members()) {
-				return console.Refused("no other node could do its background work: all others are drained or do not " +
-					"answer")
+				return console.Refused("no other node could do its background work: all others are drained or gone")
 			}
 			n.handOver(ctx, n.cluster.Drain)
 			return nil
@@ -99,10 +98,10 @@ func (n own) acts() console.Acts {
 	}
 }
 
-// othersWork reports whether another member answers and is not drained.
+// othersWork reports whether another member is there and is not drained. One that is suspect keeps its work too.
 func othersWork(members []cluster.Member) bool {
 	return slices.ContainsFunc(members, func(m cluster.Member) bool {
-		return !m.Self && m.Status == cluster.Alive && !m.Draining
+		return !m.Self && m.Status != cluster.Left && !m.Draining
 	})
 }
 
