@@ -57,6 +57,11 @@ func Local(err error) bool {
 	return fault.Local(err)
 }
 
+// Plain returns the text of an error; that of the engine's errors without their numbers and where they came from.
+func Plain(err error) string {
+	return fault.Plain(err)
+}
+
 // From jsontext.
 
 // UnmarshalExact is json.Unmarshal into a struct whose fields have tags, but it matches member names exactly. Other

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/node/sqlreads"
 )
 
 // The console shows what is wrong with the store without the codes of its client.
@@ -26,6 +27,15 @@ func TestPlainly(t *testing.T) {
 	}
 	if got := plainly(errors.New("kv: no (1031)")); got != "" {
 		t.Errorf("another error is %q", got)
+	}
+}
+
+// Clients of SQL are told what is wrong with the store without the numbers of its client.
+func TestPlain_sql(t *testing.T) {
+	const want = "the store does not answer"
+	got := sqlreads.Error(fmt.Errorf("layer: names: %w", kv.NewError(kv.CodeUnreachable, want, nil)))
+	if got.Error() != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

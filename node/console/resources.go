@@ -37,12 +37,27 @@ func (c *local) storageHere(ctx context.Context, _ struct{}) (state.Storage, err
 			*to = &v
 		}
 	}
-	s.Error = short(s.Error)
-	s.Compact.LastError = short(s.Compact.LastError)
+	s.Error = short(withoutView(s.Error))
+	s.Compact.LastError = short(withoutView(s.Compact.LastError))
 	for i := range s.Reasons {
-		s.Reasons[i] = short(s.Reasons[i])
+		s.Reasons[i] = short(withoutView(s.Reasons[i]))
 	}
 	return s, nil
+}
+
+// withoutView leaves out of what is wrong with a store that the view Storage says more, for that view.
+func withoutView(text string) string {
+	at := strings.Index(text, "the view Storage")
+	if at < 0 {
+		at = strings.Index(text, "The view Storage")
+	}
+	if at < 0 {
+		return text
+	}
+	if end := strings.LastIndexAny(text[:at], ".;"); end >= 0 {
+		return text[:end] + "."
+	}
+	return text
 }
 
 // Stores are what all nodes say about their stores, and what FoundationDB says about itself if the store is there.
@@ -63,7 +78,7 @@ func (c *Console) Storage(ctx context.Context) Stores {
 	defer cancel()
 	cluster, err := c.o.Here.Cluster(ctx)
 	if err != nil {
-		out.Unknown = short(c.o.told(err))
+		out.Unknown = short(withoutView(c.o.told(err)))
 		return out
 	}
 	if cluster != nil {

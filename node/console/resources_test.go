@@ -1,12 +1,18 @@
 package console_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/console/table"
 )
 
@@ -40,4 +46,24 @@ func TestConsole_Resources(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second) // for requests to n3 that were given up
 	})
+}
+
+// The view Storage says what is wrong with a store, and not that the view Storage says more.
+func TestConsole_StorageItself(t *testing.T) {
+	p := &parts{used: map[string]console.Use{}}
+	here := p.here("n1", 1)
+	here.Storage = func(context.Context) state.Storage {
+		return state.Storage{Error: "it broke. If it does not answer again soon, the view Storage says more.",
+			Reasons: []string{"disk_low: 3 GB left", "no. See whether it runs; the view Storage says more."}}
+	}
+	here.Cluster = func(context.Context) (*state.StoreCluster, error) {
+		return nil, errors.New("it takes too long to answer. If this lasts, see the view Storage.")
+	}
+	c := console.New(console.Options{Node: "n1", Events: events.New("n1", slog.New(slog.DiscardHandler)),
+		History: history.New(), Here: here})
+	got := c.Storage(t.Context())
+	if got.Unknown != "it takes too long to answer." || got.Nodes[0].Error != "it broke." ||
+		strings.Join(got.Nodes[0].Reasons, "|") != "disk_low: 3 GB left|no. See whether it runs." {
+		t.Errorf("the view says %q, %+v", got.Unknown, got.Nodes)
+	}
 }

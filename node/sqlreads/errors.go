@@ -36,7 +36,7 @@ func Error(err error) error {
 	if !ok {
 		return err
 	}
-	re := &exec.ReadError{Kind: kind, Err: err, Message: err.Error()}
+	re := &exec.ReadError{Kind: kind, Err: err, Message: layer.Plain(err)}
 	var e *layer.Error
 	if errors.As(err, &e) {
 		if e.Reason != "" {

@@ -24,6 +24,15 @@ func engineKind(err error) Kind {
 	return Internal
 }
 
+// Plain returns the text of an error; that of the engine's errors without their numbers and where they came from.
+func Plain(err error) string {
+	var failed *kv.Error
+	if errors.As(err, &failed) {
+		return failed.Message
+	}
+	return err.Error()
+}
+
 // Local reports whether an error concerns only the requested data, which is damaged on disk or too much for a
 // transaction, and not the whole store. Work on many databases then continues with the next one.
 func Local(err error) bool {

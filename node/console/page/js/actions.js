@@ -2,7 +2,7 @@
 import { el, shown } from './dom.js';
 import { act } from './source.js';
 
-/** A button that asks first, and then does an action of the server. words are those of the dialog's buttons, see ask. */
+/** A button that asks first, and then does an action of the server. words are those of the question, see ask. */
 export const button = (label, question, action, words) =>
   el('button', { class: 'danger', click: () => ask(label, question, () => act(action), undefined, words) }, label);
 

@@ -141,11 +141,10 @@ const sessionColumns = [
       el('code', {}, text(s.statement)),
       s.plan ? el('details', {}, el('summary', { class: 'dim' }, 'plan'), el('pre', {}, text(s.plan))) : '',
     ],
-    extra: true,
   },
   { title: 'Examined', sort: 'examined', cell: s => (s.examined ? count(s.examined) : ''), number: true },
   { title: 'Returned', sort: 'returned', cell: s => (s.returned ? count(s.returned) : ''), number: true },
-  { title: 'Rows in all', sort: 'rows', cell: s => count(s.rows), number: true },
+  { title: 'Rows in all', sort: 'rows', cell: s => count(s.rows), number: true, extra: true },
   {
     title: '',
     cell: s => [
@@ -155,14 +154,16 @@ const sessionColumns = [
             'Cancel',
             `The statement of session ${s.pid} on ${s.node} is cancelled: its client gets error 57014.`,
             { do: 'cancel', node: s.node, pid: s.pid },
+            { go: 'Cancel the statement', stay: 'Keep it running' },
           )
         : '',
       ' ',
-      button('End', `Session ${s.pid} of ${s.user} on ${s.node} is ended: its client gets error 57P01.`, {
-        do: 'terminate',
-        node: s.node,
-        pid: s.pid,
-      }),
+      button(
+        'End',
+        `Session ${s.pid} of ${s.user} on ${s.node} is ended: its client gets error 57P01.`,
+        { do: 'terminate', node: s.node, pid: s.pid },
+        { go: 'End the session' },
+      ),
     ],
   },
 ];

@@ -58,6 +58,8 @@ export const spark = (line, what, unit) => {
   return e;
 };
 
+const fresh = 2; // steps: a value before is not that of now, and nodes have not measured in the last one yet
+
 const hovered = new Set(); // of the plots on the page: they show the same moment
 
 /**
@@ -82,9 +84,14 @@ export const plot = (p, start, step) => {
   e.append(svg('path', { class: 'area', d: all.area }), svg('path', { class: 'line', d: all.line }));
   const mark = svg('line', { class: 'hover', y1: 0, y2: h, x1: -1, x2: -1 });
   e.append(mark);
-  const last = p.all.findLastIndex(v => v !== null),
+  const newest = p.all.findLastIndex(v => v !== null),
+    last = count - 1 - newest <= fresh ? newest : -1,
     value = el('b', {}),
     said = el('span', { class: 'dim' });
+  const before =
+    newest === last
+      ? ''
+      : `last ${measure(p.all[newest], p.unit)} at ${clock((start + newest * step) * 1000).slice(0, 8)}`;
   const show = i => {
     const at = i === null ? last : i;
     mark.setAttribute('x1', i === null ? -1 : (i * w) / Math.max(1, count - 1));
@@ -92,7 +99,7 @@ export const plot = (p, start, step) => {
     value.textContent = measure(at < 0 ? null : p.all[at], p.unit);
     const each =
       i !== null && p.nodes.length > 1 ? p.nodes.map(n => `${text(n.node)} ${measure(n.values[i], p.unit)}`) : [];
-    said.textContent = i === null ? '' : [clock((start + i * step) * 1000), ...each].join(' · ');
+    said.textContent = i === null ? before : [clock((start + i * step) * 1000), ...each].join(' · ');
   };
   show(null);
   const tell = i => {

@@ -8,6 +8,7 @@ import { chartOf } from './chart.js';
 
 const most = 10000,
   firstRows = 100,
+  mostNames = 100,
   kept = 'divan.statements';
 
 const past = () => {
@@ -224,13 +225,24 @@ export const query = (place, say, [name], search) => {
     ),
     out,
   );
-  read('databases', { limit: 500 }).then(
-    p => names.replaceChildren(el('option', { value: 'divan' }), ...p.rows.map(d => el('option', { value: d.name }))),
-    () => {},
-  );
+  let asked = 0,
+    typed = 0;
+  /** Offers names of databases in which what is typed occurs: there may be more than a list can have. */
+  const offer = async search => {
+    const mine = ++asked;
+    const p = await read('databases', { limit: mostNames, sort: 'name', search }).catch(() => null);
+    if (!p || stopped || mine !== asked) return;
+    names.replaceChildren(el('option', { value: 'divan' }), ...p.rows.map(d => el('option', { value: d.name })));
+  };
+  database.addEventListener('input', () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => offer(database.value), 250);
+  });
+  offer('');
   box.focus();
   return () => {
     stopped = true;
+    clearTimeout(typed);
     if (running) running.abort();
     complete.end();
   };
