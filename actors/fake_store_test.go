@@ -223,6 +223,9 @@ func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {
 		return err
 	}
 	now.State, now.Error, now.Failures = layer.JobFinished, "", 0
+	if runErr == nil && j.Progress != nil {
+		now.Progress = j.Progress
+	}
 	if now.again {
 		now.State, now.due = layer.JobPending, time.Now()
 	}

@@ -56,12 +56,18 @@ func TestStore_Jobs(t *testing.T) {
 	if err := s.Finish(t.Context(), a, nil); err != nil {
 		t.Fatal(err)
 	}
-	if a = claim(t, s, time.Minute); a == nil || a.ID != "a" || a.Token <= token {
+	if a = claim(t, s, time.Minute); a == nil || a.ID != "a" || a.Token <= token || a.Progress != nil {
 		t.Fatalf("not run again: %+v", a)
 	}
+	a.Progress = []byte(`{"done":2}`)
 	if err := s.Finish(t.Context(), a, nil); err != nil {
 		t.Fatal(err)
 	}
+	done, watch, err := s.Job(t.Context(), "t", "a")
+	if err != nil || done.State != layer.JobFinished || string(done.Progress) != `{"done":2}` {
+		t.Fatalf("the finished job is %+v, %v", done, err)
+	}
+	watch.Cancel()
 	if err := s.Finish(t.Context(), b, errors.New("broken")); err != nil {
 		t.Fatal(err)
 	}

@@ -139,8 +139,11 @@ type (
 	finishBuild struct{ build ports.Build }
 	renewLease  struct{ progress IndexerFacts }
 	// reportJob ends the job in the queue, successfully or with an error. outcome is passed to those who wait for the
-	// index.
-	reportJob struct{ err, outcome error }
+	// index. progress, unless nil, is the last report of a job that is done.
+	reportJob struct {
+		err, outcome error
+		progress     []byte
+	}
 	// endTask removes the task and notifies those who wait.
 	endTask struct{ outcome error }
 )
@@ -319,7 +322,9 @@ func (b *indexerBehavior) finished(m buildFinished) []runtime.Effect {
 	if m.err != nil {
 		return b.failed(m.err, closeAgain{})
 	}
-	return b.report(nil)
+	b.phase = indexerReporting
+	b.facts.Total = b.facts.Documents // which was a guess
+	return []runtime.Effect{reportJob{progress: b.facts.encode()}}
 }
 
 // failed retries the start or the end of the build later, or fails the job.
@@ -356,13 +361,13 @@ func (b *indexerBehavior) report(err error) []runtime.Effect {
 	if err != nil {
 		b.facts.Error = err.Error()
 	}
-	return []runtime.Effect{reportJob{err, err}}
+	return []runtime.Effect{reportJob{err: err, outcome: err}}
 }
 
 // void ends a job whose design document or database is gone, which is not a failure.
 func (b *indexerBehavior) void(reason error) []runtime.Effect {
 	b.phase = indexerReporting
-	return []runtime.Effect{reportJob{nil, reason}}
+	return []runtime.Effect{reportJob{outcome: reason}}
 }
 
 // end leaves the task, with the outcome for those who wait.

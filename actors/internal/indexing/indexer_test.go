@@ -181,3 +181,17 @@ func TestIndexerBehavior_Progress(t *testing.T) {
 		t.Errorf("facts %+v", f)
 	}
 }
+
+// The job of a build that has ended reports all that was done.
+func TestIndexerBehavior_lastReport(t *testing.T) {
+	b := &indexerBehavior{lives: 1, parallel: 1, first: 100, setProgress: func(IndexerFacts) {}}
+	var last []runtime.Effect
+	for _, m := range []any{runtime.Started{},
+		buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}, Changes: 301}},
+		stepped{shard: "a", result: layer.StepResult{Documents: 300, Done: true}}, buildFinished{}} {
+		last = b.Step(time.Time{}, m)
+	}
+	if r, ok := last[0].(reportJob); !ok || !strings.Contains(string(r.progress), `"changes_done":300,"total_changes":300,`) {
+		t.Errorf("%+v", last)
+	}
+}

@@ -81,6 +81,7 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 		}
 		sh.Do(func(ctx context.Context) any {
 			job := t.job
+			job.Progress = e.progress
 			switch err := x.store.Finish(ctx, &job, e.err); {
 			case err == nil:
 			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict:

@@ -297,8 +297,8 @@ func jobLost(j *Job) error {
 }
 
 // Finish ends a run with its error or nil. A failed job waits for a retry; the pause doubles with each failure. A job
-// that was enqueued while it ran may start again at once. Finish returns Conflict if another worker has taken over the
-// job.
+// that was enqueued while it ran may start again at once. Without an error j.Progress, unless nil, is the run's last
+// report. Finish returns Conflict if another worker has taken over the job.
 func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		again := now.Again
@@ -310,7 +310,10 @@ func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 			queueJob(s.Store, tx, now, version, min(firstJobPause<<min(now.Failures-1, 16), maxJobPause))
 			return
 		case again:
+			now.Progress = nil
 			queueJob(s.Store, tx, now, version, 0)
+		case j.Progress != nil:
+			now.Progress = j.Progress
 		}
 		now.Failures = 0
 	})
