@@ -59,7 +59,18 @@ func TestConsole_Twice(t *testing.T) {
 	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
 	c := node.as("anna:secret")
 	c.ok("PUT", "/orders", "")
-	p := showing(t, b, node, "databases/orders/new", browser.View{})
+	p := showing(t, b, node, "databases", browser.View{})
+	p.Wait(`document.querySelector('form input')`)
+	set(p, `document.querySelector('form input')`, "twice")
+	p.Eval(`window.alerts = []; new MutationObserver(() => alerts.push(document.querySelector('form [role=alert]')
+		?.textContent)).observe(document.querySelector('#view'), { childList: true, subtree: true });
+		for (let i = 0; i < 2; i++) document.querySelector('form button').click()`, nil)
+	p.WaitText("documents SQL events Compact")
+	var alerts string
+	if p.Eval(`alerts.join('')`, &alerts); alerts != "" {
+		t.Errorf("who creates a database is told %q", alerts)
+	}
+	p.Eval(`location.hash = '#/databases/orders/new'`, nil)
 	p.Wait(editor)
 	const save = `(() => {
 		const b = [...document.querySelectorAll('#view button')].find(b => b.textContent === 'Save');

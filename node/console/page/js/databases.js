@@ -57,6 +57,7 @@ const none = what => () => el('p', { class: 'none' }, what);
 
 const create = () => {
   const name = el('input', { placeholder: 'name', 'aria-label': 'Name of a new database' }),
+    go = el('button', {}, 'Create a database'),
     said = el('span', { role: 'alert', class: 'bad' });
   return el(
     'form',
@@ -64,17 +65,20 @@ const create = () => {
       class: 'bar',
       submit: async e => {
         e.preventDefault();
+        if (go.disabled) return;
         said.textContent = '';
+        go.disabled = true; // a second click would be told that the database exists
         try {
           await couch('PUT', path(name.value));
           location.hash = link(['databases', name.value], '').getAttribute('href');
         } catch (problem) {
           said.textContent = shown(problem.message);
+          go.disabled = false;
         }
       },
     },
     name,
-    el('button', {}, 'Create a database'),
+    go,
     said,
   );
 };
