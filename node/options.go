@@ -90,7 +90,8 @@ func (s *sharedOptions) follow(ctx context.Context) {
 			return
 		}
 		if failures++; failures == 2 { // once is no outage: the connection is new, or this node was paused
-			s.log.Warn("changes of options by other nodes are not seen until the store answers", "error", err)
+			s.log.Log(ctx, storeLevel(err), "changes of options by other nodes are not seen until the store answers",
+				"error", err)
 		}
 		pause.Reset(optionsAgain)
 		select {
@@ -252,4 +253,12 @@ func fixedOptions(n *Node) {
 	} {
 		n.settings.Fix(name[0], name[1], value)
 	}
+}
+
+// storeLevel is the level of a failure: the node tells the operator of a store that does not answer.
+func storeLevel(err error) slog.Level {
+	if kind := layer.KindOf(err); (kind == layer.Unavailable || kind == layer.Timeout) && !layer.Local(err) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }

@@ -119,7 +119,8 @@ func (r *Recorder) run(ctx context.Context, store *layer.Store) {
 			}
 		}
 		if err != nil && ctx.Err() == nil && !failed {
-			r.log.Warn("changes of databases are not recorded until the store answers", "error", err)
+			r.log.Log(ctx, storeLevel(err), "changes of databases are not recorded until the store answers",
+				"error", err)
 		}
 		failed = err != nil
 		rest := gap - gather
@@ -196,4 +197,12 @@ func write(ctx context.Context, db *layer.Database, events []Event) error {
 		}
 	}
 	return nil
+}
+
+// storeLevel is the level of a failure: the node tells the operator of a store that does not answer.
+func storeLevel(err error) slog.Level {
+	if kind := layer.KindOf(err); (kind == layer.Unavailable || kind == layer.Timeout) && !layer.Local(err) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }

@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,12 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 		})
 	case reportJob:
 		if e.err != nil {
-			x.tree.Log.Error("index build failed", "database", t.what.Database, "design", t.what.Design, "error", e.err)
+			level := slog.LevelError
+			if layer.KindOf(e.err) == layer.Unavailable && !layer.Local(e.err) {
+				level = slog.LevelWarn // as while the store is restarted; the job is run again
+			}
+			x.tree.Log.Log(context.Background(), level, "index build failed", "database", t.what.Database,
+				"design", t.what.Design, "error", e.err)
 		}
 		sh.Do(func(ctx context.Context) any {
 			job := t.job

@@ -136,7 +136,8 @@ func (e *Engine) keep(c *conn) {
 			c.fail(errClosed, maybe(errClosed))
 			return
 		}
-		e.o.Logger.Warn("the connection to the store broke", "at", e.addr, "error", err)
+		// The node tells the operator of an outage, and of its end.
+		e.o.Logger.Debug("the connection to the store broke", "at", e.addr, "error", err)
 		// Everything open on the broken connection is lost and may be retried at once. Commits in doubt wait until
 		// the server has ended them.
 		c.fail(errBroken, nil)
@@ -147,7 +148,7 @@ func (e *Engine) keep(c *conn) {
 		}
 		c.fail(errBroken, errInDoubt)
 		c = next
-		e.o.Logger.Info("reconnected to the store", "at", e.addr)
+		e.o.Logger.Debug("reconnected to the store", "at", e.addr)
 	}
 }
 
