@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
@@ -21,8 +22,8 @@ type access func(q *call.Request) error
 type gate struct {
 	store    *layer.Store
 	settings *Settings
-	// create creates and opens a system database.
-	create func(ctx context.Context, name string) (*layer.Database, error)
+	// create creates and opens a system database (databases.Handlers.CreateSystem).
+	create func(ctx context.Context, name string, bare bool) (*layer.Database, error)
 }
 
 func anyone(*call.Request) error { return nil }
@@ -184,7 +185,7 @@ func (g *gate) open(q *call.Request) (err error) {
 	q.DB, err = g.store.Database(q.Ctx(), name)
 	if err != nil && layer.KindOf(err) == layer.NotFound && q.User.IsAdmin() && writes(q) &&
 		(name == auth.UsersDatabase || name == auth.ReplicatorDatabase) {
-		q.DB, err = g.create(q.Ctx(), name)
+		q.DB, err = g.create(q.Ctx(), name, strings.Join(q.Path[1:], "/") == auth.UserDesign)
 	}
 	return err
 }

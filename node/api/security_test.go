@@ -160,7 +160,7 @@ func TestSecurity_RequireUser(t *testing.T) {
 func TestSecurity_firstDocument(t *testing.T) {
 	for _, db := range []string{"/_users", "/_replicator"} {
 		for _, write := range [][3]string{{"PUT", "/org.couchdb.user:a", `{"_id":"org.couchdb.user:a"}`},
-			{"POST", "", `{"_id":"org.couchdb.user:a"}`}, {"PUT", "/_design/d", `{}`},
+			{"POST", "", `{"_id":"org.couchdb.user:a"}`}, {"PUT", "/_design/d", `{}`}, {"PUT", "/_design/_auth", `{}`},
 			{"POST", "/_bulk_docs", `{"docs":[{"_id":"org.couchdb.user:a"}]}`}} {
 			s := serve(t, func(o *api.Options) { o.Auth = accounts })
 			for _, no := range [][4]string{{"owner", write[0], write[1], write[2]}, {"", write[0], write[1], write[2]},

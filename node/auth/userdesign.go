@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// userDesign is the id of the design document of the users' database.
-const userDesign = "_design/_auth"
+// UserDesign is the id of the design document of the users' database.
+const UserDesign = "_design/_auth"
 
 // userRules is the function of that document. It states the rules of CheckUserUpdate, for clients that read it and for
 // CouchDBs that replicate it.
@@ -23,7 +23,7 @@ var userRules string
 // EnsureUserDesign writes _design/_auth into the users' database, as CouchDB does, if there never was one: who deletes
 // it, or writes another, is right. All nodes write the same revision.
 func EnsureUserDesign(ctx context.Context, db *layer.Database) error {
-	_, err := db.Get(ctx, userDesign, layer.GetOptions{})
+	_, err := db.Get(ctx, UserDesign, layer.GetOptions{})
 	var missing *layer.Error
 	if !errors.As(err, &missing) || missing.Kind != layer.NotFound {
 		return err
@@ -38,7 +38,7 @@ func EnsureUserDesign(ctx context.Context, db *layer.Database) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Put(ctx, layer.Edit{ID: userDesign, Body: body}, layer.WriteOptions{})
+	_, err = db.Put(ctx, layer.Edit{ID: UserDesign, Body: body}, layer.WriteOptions{})
 	if layer.KindOf(err) == layer.Conflict { // another was faster
 		err = nil
 	}
@@ -58,7 +58,7 @@ type validator struct {
 // Validate implements layer.Validator.
 func (v *validator) Validate(ctx context.Context, key string, load func() ([]byte, error), newDoc, oldDoc []byte,
 	user *layer.UserCtx, dbName string, security []byte) error {
-	if IsUsersDatabase(dbName) && strings.HasPrefix(key, userDesign+" ") {
+	if IsUsersDatabase(dbName) && strings.HasPrefix(key, UserDesign+" ") {
 		if built, err := v.isBuilt(key, load); built || err != nil {
 			return err
 		}

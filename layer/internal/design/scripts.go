@@ -229,7 +229,7 @@ func rejection(err error) error {
 	}
 	e := &fault.Error{Kind: fault.FunctionFailed, Name: r.Name, Reason: r.Reason, JSON: r.JSON}
 	if kind, ok := rejections[r.Name]; ok {
-		e.Kind = kind
+		e.Kind, e.Name = kind, "" // the kind has this name
 	}
 	if e.Reason == "" { // an empty reason, not the usual one
 		e.Reason, e.JSON = `""`, true

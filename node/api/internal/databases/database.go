@@ -71,9 +71,13 @@ func (h *Handlers) Create(ctx context.Context, name string) error {
 }
 
 // CreateSystem creates a database of users or replications that is needed, for admins only, unless another request has
-// done so, and opens it.
-func (h *Handlers) CreateSystem(ctx context.Context, name string) (*layer.Database, error) {
-	db, err := h.make(ctx, name, layer.CreateOptions{Shards: h.Shards, Security: []byte(AdminsOnly)})
+// done so, and opens it. A database of users gets its design document, unless the request brings it (bare).
+func (h *Handlers) CreateSystem(ctx context.Context, name string, bare bool) (*layer.Database, error) {
+	create := h.make
+	if bare {
+		create = h.Store.Create
+	}
+	db, err := create(ctx, name, layer.CreateOptions{Shards: h.Shards, Security: []byte(AdminsOnly)})
 	if err != nil && layer.KindOf(err) == layer.Exists {
 		return h.Store.Database(ctx, name)
 	}
