@@ -325,7 +325,7 @@ func TestEvents_Paused(t *testing.T) {
 		t.Errorf("it told %d times that it was paused", said)
 	}
 	s := one.storyOf("node1")
-	if s.Title != "node1 died and is back" || !strings.Contains(s.Text, ", given up ") {
+	if s.Title != "node1 was paused and is back" || !strings.Contains(s.Text, ", given up ") {
 		t.Errorf("the story is %+v", s)
 	}
 	if strings.Contains(fmt.Sprint(paused.stderr), "does not answer") {
