@@ -356,9 +356,23 @@ func TestConsole_Overview(t *testing.T) {
 			p.report = state.Report{Store: "The store does not answer"}
 			p.lost = errors.New("lost")
 		}
+		time.Sleep(time.Minute) // after n4 has died
+		recorders[0].Record(state.Event{Kind: state.StoreLost})
+		recorders[1].Record(state.Event{Kind: state.StoreLost})
 		o = consoles[0].Overview(t.Context())
 		if o.State != "failed" || o.Nodes[2].State != "absent" || o.Nodes[2].LastAnswer == nil || len(o.Absent) != 1 {
 			t.Errorf("failed: %+v", o)
+		}
+		told := 0
+		for _, a := range o.Attention { // the story is told with each node, and not once more
+			if a.Story != nil && a.Story.Member == "" {
+				if told++; a.Node != fmt.Sprint("n", told) || len(a.Story.Lines) != 1 {
+					t.Errorf("of the store: %+v", a)
+				}
+			}
+		}
+		if told != 2 {
+			t.Errorf("the store is told %d times: %+v", told, o.Attention)
 		}
 		time.Sleep(3 * time.Second)
 	})

@@ -158,6 +158,7 @@ var ranks = map[state.Severity]int{state.Error: 0, state.Warning: 1, state.Info:
 func attention(o *state.Overview, failing []state.Job, stories []state.Story) []state.Attention {
 	list := []state.Attention{}
 	reasons := map[string]int{} // what several nodes say is listed once
+	shown := map[string]bool{}  // stories, by id
 	work := "other nodes have its shards and jobs until it is restarted"
 	if idle(o.Nodes) {
 		work = "it does no background work until it is restarted"
@@ -174,8 +175,12 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 				Link: "nodes/" + url.PathEscape(n.Name),
 				Text: n.Name + " is drained: " + work})
 		case n.Store != "":
-			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Store, Node: n.Name,
-				Link: "nodes/" + url.PathEscape(n.Name)})
+			a := state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Store, Node: n.Name,
+				Link: "nodes/" + url.PathEscape(n.Name)}
+			if s := outage(stories, n.Name); s != nil {
+				a.Story, a.Since, shown[s.ID] = s, &s.Began, true
+			}
+			list = append(list, a)
 		}
 		for _, reason := range n.Reasons {
 			if i, ok := reasons[reason]; ok {
@@ -195,8 +200,11 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 	}
 	for i := range stories {
 		s := &stories[i]
-		if s.Severity == state.Info || s.Over && o.Now.Sub(s.Ended) > attentionFor || !s.Over && o.Now.Sub(s.Ended) >
-			24*time.Hour {
+		shownFor := 24 * time.Hour
+		if s.Over {
+			shownFor = attentionFor
+		}
+		if shown[s.ID] || s.Severity == state.Info || o.Now.Sub(s.Ended) > shownFor {
 			continue
 		}
 		began := s.Began
@@ -228,6 +236,16 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		return cmp.Compare(ranks[a.Severity], ranks[b.Severity])
 	})
 	return list[:min(len(list), maxAttention)]
+}
+
+// outage returns the story of a store that does not answer a node, unless that of a member tells it, or nil.
+func outage(stories []state.Story, node string) *state.Story {
+	for i := range stories {
+		if s := &stories[i]; s.Member == "" && !s.Over && slices.Contains(s.Stores, node) {
+			return s
+		}
+	}
+	return nil
 }
 
 // idle reports whether there are nodes, but all that answer are drained.

@@ -72,7 +72,8 @@ func join(into, e *state.Event) {
 	}
 }
 
-// Stories groups the events of a list of Merge. The stories are those of members that went, newest first.
+// Stories groups the events of a list of Merge. The stories are those of members that went, and of stores that did not
+// answer for another reason, newest first.
 func Stories(merged []state.Event) []state.Story {
 	var list []*telling
 	open := map[string]*telling{}            // by member: the last one that may continue
@@ -103,9 +104,21 @@ func Stories(merged []state.Event) []state.Story {
 		t.add(&e)
 	}
 	stories := make([]state.Story, 0, len(list))
+	for _, o := range outages(merged) {
+		told := false
+		for _, t := range list {
+			if concerns, caused := o.concerns(t); concerns {
+				t.outages, told = append(t.outages, o), told || caused
+			}
+		}
+		if !told {
+			stories = append(stories, o.story())
+		}
+	}
 	for _, t := range slices.Backward(list) {
 		stories = append(stories, t.story())
 	}
+	slices.SortStableFunc(stories, func(a, b state.Story) int { return b.Began.Compare(a.Began) })
 	return stories
 }
 
@@ -122,12 +135,13 @@ func ends(e *state.Event) bool {
 
 // telling is a story while it is put together.
 type telling struct {
-	member string
-	events []*state.Event
-	last   time.Time
-	gone   bool // the member was given up or has left
-	over   bool
-	ended  time.Time // when over was set
+	member  string
+	events  []*state.Event
+	outages []*outage
+	last    time.Time
+	gone    bool // the member was given up or has left
+	over    bool
+	ended   time.Time // when over was set
 }
 
 func (t *telling) add(e *state.Event) {
@@ -231,6 +245,16 @@ func (t *telling) story() state.Story {
 	if back != "" {
 		parts = append(parts, back)
 	}
+	for _, o := range t.outages {
+		s.Lines = append(s.Lines, o.lines()...)
+		parts = append(parts, o.text())
+		s.Stores = append(s.Stores, o.nodes...)
+		if !o.over() {
+			s.Over, s.Severity = false, state.Error
+		}
+	}
+	slices.Sort(s.Stores)
+	s.Stores = slices.Compact(s.Stores)
 	s.Text = t.member + " " + strings.Join(parts, ", ")
 	slices.SortStableFunc(s.Lines, func(a, b state.StoryLine) int { return a.At.Compare(b.At) })
 	for i := range s.Lines {
@@ -283,11 +307,7 @@ func movesText(moves map[string]int64) string {
 		return ""
 	}
 	slices.Sort(names)
-	to := strings.Join(names, ", ")
-	if n := len(names); n > 1 {
-		to = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return fmt.Sprintf("%d %s to %s", total, plural(total, "shard"), to)
+	return fmt.Sprintf("%d %s to %s", total, plural(total, "shard"), listed(names))
 }
 
 // clock returns a time of day in UTC, to a tenth of a second.

@@ -203,3 +203,94 @@ func TestStories(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A store that does not answer is told in the story of the member that had it, or of the member that it did not answer,
+// and otherwise has a story of its own.
+func TestStories_store(t *testing.T) {
+	lost := func(node string, s float64) state.Event {
+		return state.Event{ID: fmt.Sprintf("%s/z/%d", node, int(10*s)), Node: node, At: at(s), Kind: state.StoreLost,
+			Text: "the store does not answer"}
+	}
+	back := func(node string, s, from float64) state.Event {
+		return state.Event{ID: fmt.Sprintf("%s/z/%d", node, int(10*s)), Node: node, At: at(s), Since: since(from),
+			Kind: state.StoreBack, Text: "the store answers again"}
+	}
+	told := func(lists ...[]state.Event) string {
+		var b strings.Builder
+		for _, s := range events.Stories(events.Merge(lists...)) {
+			fmt.Fprintf(&b, "%s | %s | %v %s %s %s\n", s.Title, s.Text, s.Over, s.Severity, s.Member, s.Stores)
+			for _, l := range s.Lines {
+				fmt.Fprintf(&b, "  %.1f %s %s\n", l.After, l.Text, l.Nodes)
+			}
+		}
+		return b.String()
+	}
+	check := func(t *testing.T, got, want string) {
+		t.Helper()
+		if want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", ""); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+	silent := state.Event{ID: "n2/b/1", Node: "n2", At: at(3), Since: since(0), Kind: state.MemberDead, Member: "n1",
+		Text: "n1 was given up"}
+	returned := state.Event{ID: "n2/b/2", Node: "n2", At: at(9), Kind: state.MemberReturned, Member: "n1",
+		Text: "n1 is back"}
+	t.Run("of a member that has died", func(t *testing.T) {
+		check(t, told([]state.Event{silent, lost("n2", 3.1)}, []state.Event{lost("n3", 4)}), `
+			n1 died | n1 silent 12:00:00.0, given up 12:00:03.0, `+
+			`n2 and n3 without store since 12:00:03.1 | false error n1 [n2 n3]
+			  0.0 n1 was last heard [n2]
+			  3.0 n1 was given up [n2]
+			  3.1 the store does not answer [n2 n3]
+			`)
+		check(t, told([]state.Event{silent, lost("n2", 3.1), returned, back("n2", 9.5, 0.4)},
+			[]state.Event{lost("n3", 4), back("n3", 11, 1)}), `
+			n1 died and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
+			`n2 and n3 without store from 12:00:00.4 to 12:00:09.5 | true good n1 [n2 n3]
+			  0.0 n1 was last heard [n2]
+			  3.0 n1 was given up [n2]
+			  3.1 the store does not answer [n2 n3]
+			  9.0 n1 is back [n2]
+			  9.5 the store answers again [n2 n3]
+			`)
+		got := told([]state.Event{silent, lost("n2", 3.1), returned}, []state.Event{lost("n3", 4), back("n3", 11, 1)})
+		if !strings.Contains(got, "| false error n1 [n2 n3]") {
+			t.Errorf("a store that is not back for all: %s", got)
+		}
+	})
+	t.Run("that does not answer one node", func(t *testing.T) {
+		check(t, told([]state.Event{lost("n2", 1), back("n2", 9, 0.5)}), `
+			the store did not answer n2 for a while | n2 without store from 12:00:00.5 to 12:00:09.0 | true good  [n2]
+			  0.5 the store does not answer [n2]
+			  8.5 the store answers again [n2]
+			`)
+		check(t, told([]state.Event{lost("n2", 1), back("n2", 9, 0.5), lost("n2", 30)}), `
+			the store does not answer n2 | n2 without store since 12:00:30.0 | false error  [n2]
+			  0.0 the store does not answer [n2]
+			the store did not answer n2 for a while | n2 without store from 12:00:00.5 to 12:00:09.0 | true good  [n2]
+			  0.5 the store does not answer [n2]
+			  8.5 the store answers again [n2]
+			`)
+	})
+	t.Run("that a member without network does not reach", func(t *testing.T) {
+		check(t, told([]state.Event{silent, returned}, []state.Event{lost("n1", 2), back("n1", 10, 1)}), `
+			n1 died and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
+			`n1 without store from 12:00:01.0 to 12:00:10.0 | true good n1 [n1]
+			  0.0 n1 was last heard [n2]
+			  2.0 the store does not answer [n1]
+			  3.0 n1 was given up [n2]
+			  9.0 n1 is back [n2]
+			  10.0 the store answers again [n1]
+			`)
+	})
+	t.Run("for all nodes, long before and long after a member has died", func(t *testing.T) {
+		got := told([]state.Event{lost("n2", -600), back("n2", -300, -600), silent, lost("n2", 600)},
+			[]state.Event{lost("n3", -599)})
+		for _, want := range []string{"the store does not answer n2 and n3 | n2 and n3 without store since 11:50:00.0 | false error ",
+			"n1 died | n1 silent 12:00:00.0, given up 12:00:03.0 | false error n1 []\n"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in\n%s", want, got)
+			}
+		}
+	})
+}

@@ -93,13 +93,15 @@ const (
 
 // Story is what one cause led to, on several nodes.
 type Story struct {
-	ID       string    `json:"id"`
-	Title    string    `json:"title"`
-	Severity Severity  `json:"severity"` // Good when it is over
-	Over     bool      `json:"over"`
-	Member   string    `json:"member,omitempty"`
-	Began    time.Time `json:"began"`
-	Ended    time.Time `json:"ended"` // of the last line
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Severity Severity `json:"severity"` // Good when it is over
+	Over     bool     `json:"over"`
+	Member   string   `json:"member,omitempty"` // that went
+	// Stores are the nodes that the store did not answer meanwhile.
+	Stores []string  `json:"stores,omitempty"`
+	Began  time.Time `json:"began"`
+	Ended  time.Time `json:"ended"` // of the last line
 	// Text is the whole story in one line, with times of day in UTC.
 	Text  string      `json:"text"`
 	Lines []StoryLine `json:"lines"`

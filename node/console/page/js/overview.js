@@ -11,7 +11,7 @@ const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflic
 const attention = a =>
   el(
     'li',
-    { class: a.severity, key: a.story ? a.story.id : `${a.node} ${a.text}` },
+    { class: a.severity, key: a.story ? `${a.story.id} ${text(a.node)}` : `${a.node} ${a.text}` },
     a.story
       ? el(
           'details',

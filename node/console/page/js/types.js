@@ -249,6 +249,7 @@
  * @property {string} severity
  * @property {boolean} over
  * @property {string} [member]
+ * @property {Array<string>} [stores]
  * @property {string} began
  * @property {string} ended
  * @property {string} text
