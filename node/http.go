@@ -91,8 +91,9 @@ func (n *Node) serveHTTP(context.Context) error {
 	n.parts.add("turns of replications", n.replications.Turns())
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
+	serving := n.traces.http(console.Guard(n.console, pageCouch, arrival(n.turns, handler)))
 	server := &http.Server{
-		Handler:        n.traces.http(console.Guard(n.console, pageCouch, arrival(n.turns, handler))),
+		Handler:        console.Soften(pageAt, serving),
 		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
 		IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext,

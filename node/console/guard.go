@@ -15,14 +15,13 @@ const DeleteHeader = "X-Divan-Delete-Database"
 //
 // Each segment of a path below the prefix is escaped twice, full stops too: browsers and proxies remove the segments
 // "." and "..", which documents and attachments can be named, also if they are escaped once, and the rest would name
-// something else. A database is only deleted if DeleteHeader names it. Refusals are answered as StatusHeader says.
+// something else. A database is only deleted if DeleteHeader names it.
 func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, prefix) {
 			api.ServeHTTP(w, r)
 			return
 		}
-		w = soft(w, r)
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			switch {
 			case !sameOrigin(r):

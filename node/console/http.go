@@ -65,7 +65,7 @@ func (p pages) handler(prefix string) http.Handler {
 	mux.HandleFunc(prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "There is no such view.")
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { mux.ServeHTTP(soft(w, r), r) })
+	return mux
 }
 
 func (p pages) views() map[string]view {

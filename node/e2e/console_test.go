@@ -145,7 +145,7 @@ func TestConsole_Documents(t *testing.T) {
 	}
 	p.Eval(`location.hash = '#/databases/orders/docs?from=doc'`, nil)
 	p.WaitText(`doc00`)
-	p.WaitText(`"i": 7`)
+	p.WaitText(`{"i":7}`)
 	press(p, "#view", "next ›")
 	p.WaitText("doc59")
 	set(p, `document.querySelector('input[type=search]')`, "")
@@ -235,7 +235,7 @@ func TestConsole_Unsaved(t *testing.T) {
 	c.ok("PUT", "/orders", "")
 	c.ok("PUT", "/orders/o1", `{"n":1}`)
 	p := showing(t, b, node, "databases/orders/docs", browser.View{})
-	p.WaitText(`{"n": 1`)
+	p.WaitText(`{"n":1`)
 	doc := "#/databases/orders/doc/o1"
 	p.Eval(`[...document.querySelectorAll('#view td a')].find(a => a.textContent === 'o1').click()`, nil)
 	p.Wait(editor + `?.value.includes('"n": 1')`)
@@ -437,6 +437,7 @@ func TestConsole_SessionEnds(t *testing.T) {
 	if text := p.Text(); strings.Contains(text, "all is well") || strings.Contains(text, "live") {
 		t.Errorf("the page shows %s", text)
 	}
+	well(t, p, "favicon.ico") // of /_up
 }
 
 // Somebody writes SQL in the console.

@@ -97,3 +97,25 @@ func TestPage_sessionEnds(t *testing.T) {
 	p.Eval(press+".click()", nil)
 	p.WaitText("2 nodes up; 2 things need attention")
 }
+
+// A browser writes each request that fails to its console. The page asks a node that does not answer less and less
+// often, and at once when the browser has a network again.
+func TestPage_asksSeldom(t *testing.T) {
+	url, status, asked := flaky(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/storage", browser.View{})
+	defer p.Close()
+	p.WaitText("Restoring replication factor") // with plots above
+	status.Store(1)
+	p.WaitText("n1 does not answer")
+	p.Eval(`new Promise(done => setTimeout(done, 4000))`, nil) // for what was going to ask
+	before := asked.Load()
+	p.Eval(`new Promise(done => setTimeout(done, 12000))`, nil)
+	if n := asked.Load() - before; n > 4 {
+		t.Errorf("the page has asked %d times in 12 s", n)
+	}
+	status.Store(0)
+	p.Eval(`dispatchEvent(new Event('online')); new Promise(done => setTimeout(done, 1000))`, nil)
+	if text := p.Text(); !strings.Contains(text, "live ●") {
+		t.Errorf("with a network the page shows %s", text)
+	}
+}

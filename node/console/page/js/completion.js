@@ -2,6 +2,7 @@
 import { el } from './dom.js';
 import { sql, identifier } from './source.js';
 import { wordBefore, aliased } from './words.js';
+import { recovering } from './recovery.js';
 
 const keywords = (
   'SELECT FROM WHERE GROUP BY ORDER BY HAVING LIMIT OFFSET JOIN LEFT JOIN ON USING AS AND OR NOT NULL IS IN ' +
@@ -34,9 +35,8 @@ const catalogue = async database => {
 const full = r => (r.schema === 'public' ? identifier(r.name) : `${identifier(r.schema)}.${identifier(r.name)}`);
 
 /** Completes what is written in box. offers shows the choices, and relations all there are. */
-export const completion = (box, offers, database) => {
+export const completion = (box, offers, database, say) => {
   let known = [],
-    ended = false,
     chosen = 0,
     shown = [];
   const relations = el('div', {}, 'Loading…');
@@ -47,10 +47,11 @@ export const completion = (box, offers, database) => {
     box.focus();
     hide();
   };
-  const reload = async () => {
-    try {
-      known = await catalogue(database());
-      if (ended) return;
+  const reload = recovering(
+    async current => {
+      const found = await catalogue(database());
+      if (!current()) return;
+      known = found;
       relations.replaceChildren(
         ...known.map(r =>
           el(
@@ -62,11 +63,13 @@ export const completion = (box, offers, database) => {
           ),
         ),
       );
-    } catch (e) {
+    },
+    e => {
       known = [];
       relations.replaceChildren(el('span', { class: 'bad' }, e.message));
-    }
-  };
+    },
+    say,
+  );
 
   const candidates = () => {
     const statement = box.value,
@@ -146,8 +149,6 @@ export const completion = (box, offers, database) => {
   return {
     reload,
     relations,
-    end: () => {
-      ended = true;
-    },
+    end: reload.ends,
   };
 };

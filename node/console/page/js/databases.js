@@ -7,6 +7,7 @@ import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
 import { spark } from './plot.js';
+import { recovering } from './recovery.js';
 
 const rate = (v, line, what) => [spark(line, what, '/s'), v ? measure(v, '/s') : el('span', { class: 'dim' }, '0')];
 
@@ -85,11 +86,10 @@ const create = () => {
 
 /** How the number of changes shards has changed. */
 const reshards = (place, name) => {
-  let stopped = false;
-  couch('GET', path(name, '_changes', '_meta'), { since: '0' }).then(
-    found => {
-      const maps = JSON.parse(found).maps;
-      if (stopped || maps.length < 2) return;
+  const load = recovering(
+    async current => {
+      const maps = JSON.parse(await couch('GET', path(name, '_changes', '_meta'), { since: '0' })).maps;
+      if (!current() || maps.length < 2) return;
       place.append(
         section(
           'History of the changes shards',
@@ -107,11 +107,11 @@ const reshards = (place, name) => {
         ),
       );
     },
+    () => {}, // the database's own row says what is wrong with it
     () => {},
-  ); // the database's own row says what is wrong with it
-  return () => {
-    stopped = true;
-  };
+  );
+  load();
+  return load.ends;
 };
 
 const mostShards = 64; // unless set

@@ -6,7 +6,8 @@ import { documentPage } from './document.js';
 import { recovering, trouble } from './recovery.js';
 
 const pageSize = 50,
-  previewBytes = 160;
+  previewBytes = 160,
+  wholeBytes = 65536; // a larger document is not read for its beginning
 const shows = { all: 'All', design: 'Design documents', conflicts: 'With conflicts' };
 
 /** Rows {id, rev} of a part of the documents, and whether there are more. */
@@ -31,12 +32,23 @@ const ids = async (name, q) => {
   }));
 };
 
-/** The first bytes of some documents, by id. */
+const idAndRev = /^\{"_id":"(?:[^"\\]|\\.)*","_rev":"[^"]*",?/; // which have columns of their own
+
+/** The beginnings of some documents as they are stored, or for large ones as jsonb, by id. */
 const previews = async (name, rows) => {
   if (rows.length === 0) return new Map();
   const list = rows.map(r => literal(r.id)).join(', ');
-  const found = await sql(name, `SELECT id, left(doc::text, ${previewBytes + 1}) FROM docs WHERE id IN (${list})`);
-  return new Map(found.results[0].rows);
+  const found = await sql(
+    name,
+    `SELECT id, CASE WHEN octet_length(doc::text) <= ${wholeBytes} THEN doc END, left(doc::text, ${previewBytes + 1})
+    FROM docs WHERE id IN (${list})`,
+  );
+  return new Map(
+    found.results[0].rows.map(([id, whole, beginning]) => {
+      const t = whole === null ? beginning : whole.replace(idAndRev, '{');
+      return [id, t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t];
+    }),
+  );
 };
 
 const list = (place, name, query, say) => {
@@ -51,15 +63,27 @@ const list = (place, name, query, say) => {
     { 'aria-label': 'Which documents' },
     Object.entries(shows).map(([k, v]) => el('option', { value: k, selected: k === q.show }, v)),
   );
-  let turn = 0,
-    typed = 0;
-  const draw = async () => {
-    const mine = ++turn;
+  let typed = 0,
+    rows = [],
+    cells = new Map();
+  const fill = recovering(
+    async current => {
+      const found = await previews(name, rows);
+      if (!current()) return;
+      for (const [id, cell] of cells) cell.textContent = shown(found.get(id) ?? '');
+    },
+    (e, again) => {
+      if (!again) for (const cell of cells.values()) cell.textContent = '';
+    },
+    say,
+  );
+  const draw = async current => {
     if (!body.querySelector('[role=alert]')) said.textContent = 'Loading…';
-    const rows = await ids(name, q);
-    if (mine !== turn) return;
-    const next = rows.length > pageSize ? rows.pop().id : null;
-    const cells = new Map();
+    const got = await ids(name, q);
+    if (!current()) return;
+    const next = got.length > pageSize ? got.pop().id : null;
+    rows = got;
+    cells = new Map();
     said.textContent = rows.length ? `${count(rows.length)} shown` : '';
     const step = (label, on, go) =>
       el(
@@ -118,11 +142,7 @@ const list = (place, name, query, say) => {
           )
         : '',
     );
-    const found = await previews(name, rows).catch(() => new Map());
-    for (const [id, cell] of cells) {
-      const t = found.get(id);
-      cell.textContent = t === undefined ? '' : shown(t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t);
-    }
+    fill();
   };
   const load = recovering(
     draw,
@@ -164,8 +184,8 @@ const list = (place, name, query, say) => {
   );
   load();
   return () => {
-    turn++;
     load.ends();
+    fill.ends();
     clearTimeout(typed);
   };
 };

@@ -1,6 +1,6 @@
 // Plots of all series over a range of time, and of some series in other views.
 import { el } from './dom.js';
-import { read, ended } from './source.js';
+import { read, ended, later } from './source.js';
 import { plot } from './plot.js';
 
 const spans = { 900: '15 minutes', 3600: 'hour', 21600: '6 hours', 86400: 'day' };
@@ -9,9 +9,9 @@ let span = 900; // the same on all views
 /** Keeps plots of series in a place up to date until the returned function is called. node limits them to one node. */
 export const plotsOf = (place, series, node) => {
   let stopped = false,
-    timer = 0;
+    cancel = () => {};
   const tick = async () => {
-    clearTimeout(timer);
+    cancel();
     try {
       const p = await read('plots', { series: series.join(','), span });
       if (stopped) return;
@@ -31,13 +31,14 @@ export const plotsOf = (place, series, node) => {
     } catch {
       /* the view says that the node does not answer */
     }
-    if (!stopped && !ended()) timer = setTimeout(tick, document.hidden ? 60000 : 5000);
+    cancel();
+    if (!stopped && !ended()) cancel = later(tick, document.hidden ? 60000 : 5000);
   };
   tick();
   return {
     stop: () => {
       stopped = true;
-      clearTimeout(timer);
+      cancel();
     },
     again: tick,
   };

@@ -5,6 +5,7 @@ import { completion } from './completion.js';
 import { grid, download } from './results.js';
 import { planTree } from './plan.js';
 import { chartOf } from './chart.js';
+import { recovering } from './recovery.js';
 
 const most = 10000,
   firstRows = 100,
@@ -185,7 +186,7 @@ export const query = (place, say, [name], search) => {
   earlier.addEventListener('focus', fill);
   fill();
 
-  const complete = completion(box, offers, () => database.value);
+  const complete = completion(box, offers, () => database.value, say);
   database.addEventListener('change', () => {
     complete.reload();
     history.replaceState(null, '', link(['sql', database.value], '').getAttribute('href'));
@@ -225,25 +226,32 @@ export const query = (place, say, [name], search) => {
     ),
     out,
   );
-  let asked = 0,
-    typed = 0;
+  let typed = 0,
+    sought = '';
   /** Offers names of databases in which what is typed occurs: there may be more than a list can have. */
-  const offer = async search => {
-    const mine = ++asked;
-    const p = await read('databases', { limit: mostNames, sort: 'name', search }).catch(() => null);
-    if (!p || stopped || mine !== asked) return;
-    names.replaceChildren(el('option', { value: 'divan' }), ...p.rows.map(d => el('option', { value: d.name })));
-  };
+  const offer = recovering(
+    async current => {
+      const p = await read('databases', { limit: mostNames, sort: 'name', search: sought });
+      if (!current()) return;
+      names.replaceChildren(el('option', { value: 'divan' }), ...p.rows.map(d => el('option', { value: d.name })));
+    },
+    () => {},
+    () => {},
+  );
   database.addEventListener('input', () => {
     clearTimeout(typed);
-    typed = setTimeout(() => offer(database.value), 250);
+    typed = setTimeout(() => {
+      sought = database.value;
+      offer();
+    }, 250);
   });
-  offer('');
+  offer();
   box.focus();
   return () => {
     stopped = true;
     clearTimeout(typed);
     if (running) running.abort();
     complete.end();
+    offer.ends();
   };
 };

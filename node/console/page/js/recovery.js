@@ -1,6 +1,6 @@
 // What is read once, and again after failures that pass: a store that does not answer is back after a while.
 import { el, shown } from './dom.js';
-import { ended } from './source.js';
+import { ended, later } from './source.js';
 
 const every = 3000;
 
@@ -9,31 +9,32 @@ const passes = e =>
   typeof e.code === 'string' ? /^(08|40|53|57|58|XX)/.test(e.code) : !(e.status >= 400 && e.status < 500);
 
 /**
- * Returns a function that does some work, and again until it succeeds or fails for good, and ends, which gives up. fail
- * gets the error and whether the work is done again, and say what is not up to date, or null.
+ * Returns a function that does some work, and again until it succeeds or fails for good, and ends, which gives up. work
+ * gets a function that reports whether its result is still wanted, fail the error and whether the work is done again,
+ * and say what is not up to date, or null.
  */
 export const recovering = (work, fail, say) => {
-  let timer = 0,
+  let cancel = () => {},
     stopped = false,
     turn = 0;
   const go = async () => {
     const mine = ++turn;
-    clearTimeout(timer);
+    cancel();
     try {
-      await work();
+      await work(() => !stopped && mine === turn);
       if (!stopped && mine === turn) say(null);
     } catch (e) {
       if (stopped || mine !== turn) return;
       const again = passes(e) && !ended();
       fail(e, again);
+      say(again ? e.message : null);
       if (!again) return;
-      say(e.message);
-      timer = setTimeout(go, every);
+      cancel = later(go, every);
     }
   };
   go.ends = () => {
     stopped = true;
-    clearTimeout(timer);
+    cancel();
   };
   return go;
 };

@@ -1,7 +1,9 @@
 // Follows a view of the server: by a stream of differences, or by asking again and again.
 import { serverTime } from './dom.js';
 
-const every = 2000;
+const every = 2000,
+  longest = 30000, // between two requests while the node does not answer
+  patience = 15000; // for an answer, and for the next line of a stream, which has one every two seconds
 const api = '/_dashboard/api/';
 
 /** The address of a view. The page's own may contain a name and a password, which fetch refuses. */
@@ -12,23 +14,56 @@ export const address = (view, params) => {
   return u;
 };
 
-// A browser writes each answer with an error status to its console. With this header the node sends 200 for a refusal,
-// and its status in that header.
+// A browser writes each answer with an error status to its console. With this header the node sends 200 for one that is
+// expected, such as that of a store that does not answer, and its status in that header.
 const real = 'X-Divan-Status';
 const status = r => Number(r.headers.get(real)) || r.status;
 const good = r => status(r) < 300;
 
+let silentSince = 0; // when this node was found not to answer; 0 if it does
+const waiting = new Set(); // work that waits for it
+const wake = () => [...waiting].forEach(go => go());
+const heard = () => {
+  if (!silentSince) return;
+  silentSince = 0;
+  wake();
+};
+window.addEventListener('online', wake);
+document.addEventListener('visibilitychange', () => document.hidden || wake());
+
+/**
+ * Does some work after a while, unless the returned function is called. While this node does not answer, which a browser
+ * writes to its console for each request, the time grows, and all but what leads waits until the node answers that.
+ */
+export const later = (work, ms, leads = false) => {
+  const cancel = () => {
+    clearTimeout(timer);
+    waiting.delete(go);
+  };
+  const go = () => {
+    cancel();
+    work();
+  };
+  const calm = !silentSince ? 0 : leads ? Math.min(longest, (Date.now() - silentSince) / 2) : longest;
+  const timer = setTimeout(go, Math.max(ms, calm));
+  if (silentSince) waiting.add(go);
+  return cancel;
+};
+
 /** A request to this node. The header says that it must not be answered with the browser's question for a password. */
 const ask = async (url, init) => {
   try {
-    return await fetch(url, {
+    const r = await fetch(url, {
       credentials: 'same-origin',
       cache: 'no-store',
       ...init,
       headers: { 'X-Requested-With': 'XMLHttpRequest', [real]: 'yes', ...init.headers },
     });
+    heard();
+    return r;
   } catch (e) {
     if (e.name === 'AbortError') throw e; // somebody has cancelled it
+    silentSince ||= Date.now();
     throw Object.assign(
       new Error(e.name === 'TimeoutError' ? 'this node takes too long to answer' : 'this node does not answer'),
       { silent: true },
@@ -51,18 +86,44 @@ const signOut = () => {
 
 const refusedLogin = () => Object.assign(new Error('the session has ended'), { status: 401 });
 
-/** Reads a view once. */
-export const read = async (view, params) => {
+/** Asks for a view. */
+const view = async (name, params, init) => {
   if (signedOut) throw refusedLogin();
-  const r = await ask(address(view, params), { signal: AbortSignal.timeout(15000) });
-  const body = await r.json().catch(() => ({}));
-  if (r.status === 401) {
+  const r = await ask(address(name, params), init);
+  if (status(r) === 401) {
     if (!signedOut) signOut();
     throw refusedLogin();
   }
-  if (!good(r)) throw new Error(body.reason || `HTTP ${status(r)}`);
+  if (good(r)) return r;
+  const body = await r.json().catch(() => ({}));
+  throw new Error(body.reason || `HTTP ${status(r)}`);
+};
+
+/** Reads a view once. */
+export const read = async (name, params) => {
+  const r = await view(name, params, { signal: AbortSignal.timeout(patience) });
+  const body = await r.json().catch(() => ({}));
   serverTime(body.now);
   return body;
+};
+
+/** Reads a stream of events until it ends, and calls take with the name and the data of each. */
+const each = async (body, take, heard) => {
+  const decoder = new TextDecoder();
+  let rest = '',
+    name = '';
+  for (const reader = body.getReader(); ;) {
+    const { value, done } = await reader.read().catch(() => ({ done: true })); // whether the node answers is asked next
+    if (done) return;
+    heard();
+    rest += decoder.decode(value, { stream: true });
+    const lines = rest.split('\n');
+    rest = lines.pop();
+    for (const l of lines) {
+      if (l.startsWith('event: ')) name = l.slice(7);
+      if (l.startsWith('data: ')) take(name, JSON.parse(l.slice(6)));
+    }
+  }
 };
 
 /** Applies a list of [path, value] to a value. */
@@ -86,53 +147,77 @@ export const apply = (state, changes) => {
  * opens few connections to one server, so a page has one stream, none while it is hidden, and asks for everything else
  * (asks).
  */
-export const follow = (view, params, show, say, asks = false) => {
+export const follow = (name, params, show, say, asks = false) => {
   let stopped = false,
-    stream = null,
-    timer = 0,
-    state = null,
-    failures = 0;
+    stream = null, // what ends it
+    cancel = () => {},
+    state = null;
+  const leads = name === 'verdict'; // which is always followed
   const got = s => {
     state = s;
-    failures = 0;
     serverTime(s.now);
     say(null);
     show(s);
   };
+  const again = work => {
+    cancel();
+    if (!stopped && !signedOut && !document.hidden) cancel = later(work, every, leads);
+  };
   const poll = async () => {
-    clearTimeout(timer);
     try {
-      const s = await read(view, params);
+      const s = await read(name, params);
       if (!stopped) got(s);
     } catch (e) {
       if (!stopped) say(e.message, e);
     }
-    if (!stopped && !signedOut && !document.hidden) timer = setTimeout(poll, every);
+    again(poll);
   };
   const close = () => {
-    if (stream) stream.close();
+    if (stream) stream.abort();
     stream = null;
-    clearTimeout(timer);
+    cancel();
   };
-  const listen = () => {
-    const s = (stream = new EventSource(address(view, { ...params, live: 1 }), { withCredentials: true }));
-    s.addEventListener('state', e => got(JSON.parse(e.data)));
-    s.addEventListener('diff', e => {
-      if (state !== null) got(apply(state, JSON.parse(e.data)));
-    });
-    s.addEventListener('trouble', e => say(JSON.parse(e.data)));
-    s.addEventListener('error', () => {
-      if (stream !== s) return;
-      if (++failures > 1) say('this node does not answer'); // a stream ends after some minutes, and the browser opens another one
-      if (failures < 3 && s.readyState !== EventSource.CLOSED) return;
-      close();
-      asks = true;
-      poll();
-    });
+  /** Follows the stream. One that is refused is not asked for again: the node has too many. */
+  const listen = async () => {
+    const mine = (stream = new AbortController());
+    let late = 0;
+    const heard = () => {
+      clearTimeout(late);
+      late = setTimeout(() => mine.abort(new DOMException('', 'TimeoutError')), patience);
+    };
+    const take = (kind, v) => {
+      if (stream !== mine) return;
+      if (kind === 'state') got(v);
+      else if (kind === 'diff' && state !== null) got(apply(state, v));
+      else if (kind === 'trouble') say(v);
+    };
+    let next = listen;
+    try {
+      heard();
+      const r = await view(
+        name,
+        { ...params, live: 1 },
+        { signal: mine.signal, headers: { Accept: 'text/event-stream' } },
+      );
+      await each(r.body, take, heard);
+    } catch (e) {
+      if (stream !== mine) return;
+      if (e.silent) say(e.message, e);
+      else {
+        asks = true;
+        next = poll;
+      }
+    } finally {
+      clearTimeout(late);
+    }
+    if (stream !== mine) return;
+    stream = null;
+    if (next === poll) poll();
+    else again(listen);
   };
   const start = () => {
     if (signedOut) return;
-    if (asks || !window.EventSource) poll();
+    if (asks) poll();
     else listen();
   };
   const shown = () => {
@@ -161,7 +246,7 @@ const permit = async () => {
 /** Sends a request again with a new token if the node has restarted. */
 const permitted = async send => {
   const r = await send(await permit());
-  if (r.status !== 403) return r;
+  if (status(r) !== 403) return r;
   token = '';
   return send(await permit());
 };
