@@ -1,6 +1,9 @@
 package cluster
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // Drain lets the other members take over the actors that are placed on this one, which remains a member and sends and
 // receives messages until Stop. There is no way back. Drain does not block: the others hear of it within some 0.3 s.
@@ -12,21 +15,49 @@ func (c *Cluster) AnnounceLeave() { c.gossip.drain(false) }
 
 func (g *gossip) drain(stays bool) {
 	g.members.leaving(stays)
-	_ = g.list.UpdateNode(time.Nanosecond) // see leave
+	g.announce()
+}
+
+// announce hands what has changed in this member's metadata to gossip, once: if the queue of memberlist has only a
+// message and that is replaced, the next one of the same length overwrites the new one (its pull request 263), such as
+// that of another member that leaves too. It does not wait until the message was sent as often as memberlist wants,
+// which never happens once the others have left.
+func (g *gossip) announce() {
+	meta := g.members.told()
+	announced := false
+	if g.members.ask(func(v *view) { announced = v.tells(meta) }); !announced {
+		_ = g.list.UpdateNode(time.Nanosecond)
+	}
 }
 
 // leave announces that the member leaves and ends gossip. It takes some 0.3 s if there are other members. It does not
 // wait once no one is left to hear it, so that nodes that stop together do not wait for each other.
 func (g *gossip) leave() error {
-	g.members.leaving(false)
-	// Leave placement first, then membership, so that no new actors are placed here meanwhile. Both calls only hand the
-	// message to gossip. They would wait until it was sent as often as memberlist wants, which never happens once the
-	// others have left too.
-	_ = g.list.UpdateNode(time.Nanosecond)
+	// Leave placement first, then membership, so that no new actors are placed here meanwhile.
+	g.drain(false)
 	g.tell()
 	_ = g.list.Leave(time.Nanosecond)
+	told := g.tellLeft()
 	g.tell()
+	told.Wait()
 	return g.shutdown()
+}
+
+// tellLeft tells each other member over a connection that this one has left, since packets of gossip are lost, and
+// those that carry it on may leave too. It returns at once. Each member takes at most a second.
+func (g *gossip) tellLeft() (told *sync.WaitGroup) {
+	told = &sync.WaitGroup{}
+	note := notice{Left: g.members.told().ID}
+	var others []string
+	g.members.ask(func(v *view) { others = v.addresses() })
+	for _, address := range others {
+		told.Go(func() {
+			if err := g.send(address, note); err != nil {
+				g.o.Logger.Debug("could not tell a member that this one leaves", "address", address, "error", err)
+			}
+		})
+	}
+	return told
 }
 
 // shutdown ends gossip without announcing it.

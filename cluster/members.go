@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -110,14 +109,11 @@ func (m *members) signal() {
 	}
 }
 
-func (m *members) encodeMetadata() []byte {
+// told returns what this member tells others about itself.
+func (m *members) told() metadata {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b, err := json.Marshal(m.mu.meta)
-	if err != nil {
-		panic(err) // encoding strings and a bool never fails
-	}
-	return b
+	return m.mu.meta
 }
 
 // leaving makes this member announce that it gives its actors to others. Unless it stays, it leaves after that, which

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -19,25 +18,6 @@ type staleMember struct {
 	node memberlist.Node
 	id   string // under which it was given up
 	told bool
-}
-
-// givenUp is the only message that members send through gossip in addition to membership: the others had given up the
-// member with this id.
-type givenUp struct {
-	ID string `json:"given_up"`
-}
-
-func (d delegate) NotifyMsg(b []byte) {
-	var m givenUp
-	if json.Unmarshal(b, &m) != nil || m.ID == "" {
-		return
-	}
-	d.g.members.mu.Lock()
-	mine := m.ID == d.g.members.mu.meta.ID
-	d.g.members.mu.Unlock()
-	if mine {
-		d.g.members.givenUp()
-	}
 }
 
 // outlive tells members that they had been given up, renews this member's id if it was, and meets newcomers, until ctx
@@ -140,14 +120,10 @@ func (g *gossip) warnStale(ctx context.Context) {
 		if !g.members.isStale(s) {
 			continue
 		}
-		message, err := json.Marshal(givenUp{ID: s.id})
-		if err != nil {
-			panic(err) // encoding a string never fails
-		}
 		if ctx.Err() != nil {
 			return
 		}
-		err = g.list.SendReliable(&s.node, message)
+		err := g.list.SendReliable(&s.node, notice{GivenUp: s.id}.encode())
 		if err != nil {
 			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.node.Name, "error", err)
 		}
@@ -225,7 +201,5 @@ func (m *members) takeNewID() (renew, announced bool) {
 	if renew {
 		m.mu.meta.ID = renewed(m.mu.meta.ID)
 	}
-	self := m.mu.view.entries[m.name]
-	return renew, self != nil && self.meta.ID == m.mu.meta.ID && self.meta.Leaving == m.mu.meta.Leaving &&
-		self.meta.Stays == m.mu.meta.Stays
+	return renew, m.mu.view.tells(m.mu.meta)
 }

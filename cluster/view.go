@@ -57,6 +57,14 @@ type metadata struct {
 	Store string `json:"u,omitempty"`
 }
 
+func (m metadata) encode() []byte {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // encoding strings and bools never fails
+	}
+	return b
+}
+
 // decodeMetadata decodes another member's metadata. If it is not understood (another version, a foreign program), the
 // result is the zero metadata: such a member is shown, but no actors are placed on it.
 func decodeMetadata(b []byte) metadata {
@@ -92,6 +100,7 @@ type entry struct {
 	since  time.Time // since when it is up
 	left   time.Time // since when it is no longer up
 
+	gone      bool // it has said itself that it has left, so that nothing about this run of it counts any more
 	suspected bool // it has not answered for a while, and this was recorded as an event
 	// doubted is since when gossip says that it is gone although it answered here a moment ago; zero if it does not.
 	doubted time.Time
@@ -108,6 +117,9 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	if e == nil {
 		e = &entry{name: name}
 		v.entries[name] = e
+	}
+	if e.gone && sameRun(e.meta.ID, meta.ID) {
+		return false
 	}
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.announcesLeave()
 	before := *e
@@ -140,6 +152,16 @@ func (v *view) gone(now time.Time, name string) (doubted bool) {
 	}
 	e.doubted = now
 	return true
+}
+
+// leaves records that the member with an id has told this one that it has left.
+func (v *view) leaves(now time.Time, id string) {
+	for name, e := range v.entries {
+		if sameRun(e.meta.ID, id) && name != v.self {
+			e.gone, e.meta.Leaving, e.meta.Stays = true, true, false
+			v.giveUp(now, name)
+		}
+	}
 }
 
 // settle gives up the members that have been doubted for some time. It reports whether there were any.
@@ -211,6 +233,22 @@ func (v *view) others() (n int) {
 		}
 	}
 	return n
+}
+
+// addresses returns the gossip addresses of the other members.
+func (v *view) addresses() (list []string) {
+	for _, e := range v.entries {
+		if e.up && e.name != v.self {
+			list = append(list, e.gossip)
+		}
+	}
+	return list
+}
+
+// tells reports whether memberlist has taken over what this member tells about itself.
+func (v *view) tells(meta metadata) bool {
+	self := v.entries[v.self]
+	return self != nil && self.meta.ID == meta.ID && self.meta.Leaving == meta.Leaving && self.meta.Stays == meta.Stays
 }
 
 // members lists all members by name, and forgets those that left long ago.

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"encoding/json"
+	"net"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// notice is what members tell each other through gossip's port in addition to membership. One of the fields is set.
+// Members of versions that do not know it ignore it.
+type notice struct {
+	// GivenUp: the others had given up the member with this id.
+	GivenUp string `json:"given_up,omitempty"`
+	// Left: the member with this id, which is the sender, has left.
+	Left string `json:"left,omitempty"`
+}
+
+func (n notice) encode() []byte {
+	b, err := json.Marshal(n)
+	if err != nil {
+		panic(err) // encoding strings never fails
+	}
+	return b
+}
+
+// send sends a notice to the member at a gossip address over a connection. It takes at most a second.
+func (g *gossip) send(address string, note notice) error {
+	at, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return err
+	}
+	return g.list.SendReliable(&memberlist.Node{Addr: at.IP, Port: uint16(at.Port)}, note.encode())
+}
+
+func (d delegate) NotifyMsg(b []byte) {
+	var n notice
+	if json.Unmarshal(b, &n) != nil {
+		return
+	}
+	m := d.g.members
+	switch {
+	case n.GivenUp != "" && n.GivenUp == m.told().ID:
+		m.givenUp()
+	case n.Left != "":
+		m.observe(func(v *view, now time.Time) { v.leaves(now, n.Left) })
+	}
+}
