@@ -13,8 +13,8 @@ const (
 	MemberSuspected EventKind = "suspected"
 	// MemberAnswers: a suspected member answers again. Since is when it was last heard before.
 	MemberAnswers EventKind = "answers"
-	// MemberDead: the members have given up a member that has not answered since Since. Its actors are placed
-	// elsewhere. MemberSuspected always comes before it, at the latest at the same time.
+	// MemberDead: the members have given up a member that has not answered this one since Since. Its actors are placed
+	// elsewhere. MemberSuspected comes before it only where it was suspected: others may be quicker to find out.
 	MemberDead EventKind = "dead"
 	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was first seen to be up.
 	MemberLeft EventKind = "left"

@@ -181,15 +181,10 @@ func (v *view) giveUp(now time.Time, name string) {
 	if e == nil || !e.up {
 		return
 	}
-	suspected := e.suspected
 	e.up, e.left, e.suspected, e.doubted = false, now, false, time.Time{}
 	if e.meta.announcesLeave() {
 		v.happened(MemberLeft, now, e.since, e)
 		return
-	}
-	if !suspected {
-		// memberlist, which knows of a probe that failed, can be quicker than suspects, which waits for several.
-		v.happened(MemberSuspected, now, e.heard, e)
 	}
 	v.happened(MemberDead, now, e.heard, e)
 }

@@ -183,7 +183,7 @@ func TestView_events(t *testing.T) {
 	v.giveUp(at(81), "b")
 	up(90, "b", "b4", false)
 	up(91, "b", "b5", false)
-	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "suspected 20 17", "dead 20 17",
+	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "dead 20 17",
 		"returned 40 20", "restarted 55 50", "left 61 55", "returned 70 61", "suspected 80 70", "dead 81 70", "returned 90 81",
 		"restarted 91 90"}
 	for i, e := range v.events {
@@ -212,7 +212,11 @@ func TestView_doubts(t *testing.T) {
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
 	told := func(v *view) (list []string) {
 		for _, e := range v.events[2:] {
-			list = append(list, fmt.Sprintf("%s %s %v", e.Kind, e.Member, e.At.Sub(start).Seconds()))
+			text := fmt.Sprintf("%s %s %v", e.Kind, e.Member, e.At.Sub(start).Seconds())
+			if e.Kind == MemberDead {
+				text += fmt.Sprintf(" %v", e.Since.Sub(start).Seconds())
+			}
+			list = append(list, text)
 		}
 		return list
 	}
@@ -233,13 +237,14 @@ func TestView_doubts(t *testing.T) {
 			if v.settle(at(1.5)) || len(v.reachable()) != 3 || !v.settle(at(2)) || len(v.reachable()) != 2 {
 				t.Error("it is given up too early, or not at all")
 			}
-		}, []string{"suspected b 2", "dead b 2"}},
+		}, []string{"dead b 2 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := newView("a", time.Second)
 			for _, n := range []string{"a", "b", "c"} {
 				v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
 			}
+			v.answered(at(1), "b")
 			if !v.gone(at(1), "b") || v.gone(at(1.05), "b") {
 				t.Error("it is not asked once")
 			}
@@ -254,7 +259,7 @@ func TestView_doubts(t *testing.T) {
 			v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
 		}
 		v.suspects(at(6))
-		if v.gone(at(7), "b") || !slices.Contains(told(v), "dead b 7") {
+		if v.gone(at(7), "b") || !slices.Contains(told(v), "dead b 7 0") {
 			t.Errorf("told %q", told(v))
 		}
 	})

@@ -60,7 +60,7 @@ var shared = map[state.EventKind]bool{
 // join adds a second node's report to an event.
 func join(into, e *state.Event) {
 	into.Also = append(slices.Clone(into.Also), e.Node)
-	if e.Since != nil && into.Since != nil && e.Since.Before(*into.Since) {
+	if e.Since != nil && into.Since != nil && e.Since.After(*into.Since) == isSilence(e) {
 		into.Since = e.Since
 	}
 	if into.Kind == state.ShardsMoved {
@@ -199,14 +199,14 @@ func (t *telling) story() state.Story {
 		s.Lines = append(s.Lines, state.StoryLine{At: at, Text: text, Nodes: append([]string{e.Node}, e.Also...)})
 		parts = append(parts, part)
 	}
-	silent, back := false, ""
+	silence, back := t.silence(), ""
 	moves := map[string]int64{}
 	jobs, resumed := 0, time.Time{}
 	for _, e := range t.events {
-		if !silent && e.Since != nil && (e.Kind == state.MemberSilent || e.Kind == state.MemberDead) {
-			silent = true
-			s.Began = *e.Since
-			line(*e.Since, t.member+" was last heard", "silent "+clock(*e.Since), e)
+		if silence != nil && isSilence(e) {
+			s.Began = *silence.Since
+			line(s.Began, t.member+" was last heard", "silent "+clock(s.Began), silence)
+			silence = nil
 		}
 		switch e.Kind {
 		case state.MemberSilent:
@@ -265,6 +265,21 @@ func (t *telling) story() state.Story {
 		s.Severity = state.Good
 	}
 	return s
+}
+
+// isSilence reports whether an event says since when a member is silent.
+func isSilence(e *state.Event) bool {
+	return e.Since != nil && (e.Kind == state.MemberSilent || e.Kind == state.MemberDead)
+}
+
+// silence returns the event that says when the member was last heard, or nil. Each node tells when it heard it itself.
+func (t *telling) silence() (last *state.Event) {
+	for _, e := range t.events {
+		if isSilence(e) && (last == nil || e.Since.After(*last.Since)) {
+			last = e
+		}
+	}
+	return last
 }
 
 func (t *telling) title() string {

@@ -23,7 +23,7 @@ func death() [][]state.Event {
 		{ID: "n1/a/1", Node: "n1", At: at(-60), Kind: state.MemberJoined, Member: "n2"},
 		{ID: "n1/a/2", Node: "n1", At: at(2.1), Since: since(1), Kind: state.MemberSilent, Member: "n2",
 			Text: "n2 has not answered for 1.1 s"},
-		{ID: "n1/a/3", Node: "n1", At: at(3.4), Since: since(1.2), Kind: state.MemberDead, Member: "n2",
+		{ID: "n1/a/3", Node: "n1", At: at(3.4), Since: since(1), Kind: state.MemberDead, Member: "n2",
 			Text: "n2 was given up"},
 		{ID: "n1/a/4", Node: "n1", At: at(3.42), Kind: state.ShardsMoved, From: "n2", To: "n1", Count: 3,
 			Items: []string{"a", "b", "c"}},
@@ -33,7 +33,7 @@ func death() [][]state.Event {
 			Token: 7},
 	}
 	three := []state.Event{
-		{ID: "n3/b/1", Node: "n3", At: at(3.5), Since: since(1.3), Kind: state.MemberDead, Member: "n2"},
+		{ID: "n3/b/1", Node: "n3", At: at(3.5), Since: since(0.6), Kind: state.MemberDead, Member: "n2"},
 		{ID: "n3/b/2", Node: "n3", At: at(3.52), Kind: state.ShardsMoved, From: "n2", To: "n1", Count: 2,
 			Items: []string{"c", "d"}},
 		{ID: "n3/b/3", Node: "n3", At: at(3.9), Kind: state.JobTaken, From: "n2", To: "n3", Job: "index orders/2",
@@ -70,6 +70,15 @@ func TestStories(t *testing.T) {
 		}
 	}
 
+	t.Run("it was last heard when any node heard it, also if nobody suspected it", func(t *testing.T) {
+		stories := events.Stories(events.Merge(
+			[]state.Event{{ID: "n1/a/1", Node: "n1", At: at(3.4), Since: since(0.6), Kind: state.MemberDead, Member: "n2"}},
+			[]state.Event{{ID: "n3/b/1", Node: "n3", At: at(3.5), Since: since(1), Kind: state.MemberDead, Member: "n2"}}))
+		if len(stories) != 1 || stories[0].Text != "n2 silent 12:00:01.0, given up 12:00:03.4" ||
+			!stories[0].Began.Equal(at(1)) {
+			t.Errorf("stories %+v", stories)
+		}
+	})
 	t.Run("an operator has forgotten the member, much later", func(t *testing.T) {
 		lists := append(death(), []state.Event{
 			{ID: "n1/a/9", Node: "n1", At: at(3500), Kind: state.ActionDone, Member: "n2", User: "anna",
