@@ -26,22 +26,33 @@ func (b slowChild) Step(_ time.Time, message any) []Effect {
 
 func (slowChild) Status() (string, any) { return "slow", nil }
 
+// heldChild tells when it works on wait.
+type heldChild struct {
+	slowChild
+	works chan struct{} // capacity 1: receives then
+}
+
+func (b heldChild) Step(now time.Time, message any) []Effect {
+	if _, ok := message.(wait); ok {
+		select {
+		case b.works <- struct{}{}:
+		default:
+		}
+	}
+	return b.slowChild.Step(now, message)
+}
+
 // Senders that outrun an actor leave a bounded number of messages: those that can be repeated are dropped.
 func TestTree_TellIfRoom(t *testing.T) {
 	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
-	let, looks := make(chan struct{}), 0
-	child := Spawn{Key: "c", Spec: Spec{Kind: "slow", Make: func() Behavior { return slowChild{let, &looks} }}}
+	let, looks, works := make(chan struct{}), 0, make(chan struct{}, 1)
+	child := Spawn{Key: "c", Spec: Spec{Kind: "slow",
+		Make: func() Behavior { return heldChild{slowChild{let, &looks}, works} }}}
 	if err := tree.Start(RootSpec("n1", []Spawn{child})); err != nil {
 		t.Fatal(err)
 	}
 	tree.Tell("c", wait{})
-	stuck := func() (yes bool) {
-		tree.top.walk(func(r *Record) { yes = yes || r.kind == "slow" && r.busy(tree.Now()) > 0 })
-		return yes
-	}
-	for !stuck() {
-		time.Sleep(time.Millisecond)
-	}
+	<-works
 	const most = 10
 	told := 0
 	for range 1000 {

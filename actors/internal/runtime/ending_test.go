@@ -65,25 +65,23 @@ func TestTree_End(t *testing.T) {
 // The end waits for an actor that works on a message, and for what this message begins. Nothing begins later.
 func TestTree_End_waits(t *testing.T) {
 	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
-	looks, let := 0, make(chan struct{})
-	child := Spawn{Key: "c", Spec: Spec{Kind: "slow", Make: func() Behavior { return slowChild{let, &looks} }}}
+	looks, let, works := 0, make(chan struct{}), make(chan struct{}, 1)
+	child := Spawn{Key: "c", Spec: Spec{Kind: "slow",
+		Make: func() Behavior { return heldChild{slowChild{let, &looks}, works} }}}
 	if err := tree.Start(RootSpec("n1", []Spawn{child})); err != nil {
 		t.Fatal(err)
 	}
 	tree.Tell("c", wait{})
-	stuck := func() (yes bool) {
-		tree.top.walk(func(r *Record) { yes = yes || r.kind == "slow" && r.busy(tree.Now()) > 0 })
-		return yes
-	}
-	for !stuck() {
-		time.Sleep(time.Millisecond)
-	}
+	<-works
 	tree.Tell("c", LookAgain{})
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		tree.End()
 	}()
+	for tree.working.state.Load() < gateShut { // a busy machine may not have begun to end it
+		time.Sleep(time.Millisecond)
+	}
 	select {
 	case <-over:
 		t.Fatal("the tree has ended, and an actor works")
