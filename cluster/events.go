@@ -5,7 +5,7 @@ import "time"
 // EventKind says what an Event is about.
 type EventKind string
 
-// The kinds of events. All but WrongSecret, NameClash and MemberPaused are about another member.
+// The kinds of events. All but WrongSecret, NameClash, NameRefused and MemberPaused are about another member.
 const (
 	// MemberJoined: a member is seen for the first time. Since is zero.
 	MemberJoined EventKind = "joined"
@@ -29,6 +29,8 @@ const (
 	WrongSecret EventKind = "wrong_secret"
 	// NameClash: the node at Address has the name of Member.
 	NameClash EventKind = "name_clash"
+	// NameRefused: the node at Address has the name of Member, which is this one, and has not started because of that.
+	NameRefused EventKind = "name_refused"
 )
 
 // Event is something that happened in the cluster, as this member saw it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ type gossip struct {
 	tellWithin time.Duration              // how long each of the two announcements of leaving may take
 	stranger   func(from string)          // called for a node with another secret
 	namesake   func(gossip, store string) // called for another member with this one's name; must not block
+	refused    func(at netip.AddrPort)    // called for one that does not start because of that; must not block
 }
 
 // listen opens the gossip port.

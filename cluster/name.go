@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,7 @@ type naming struct {
 		sync.Mutex
 		namesakes []namesake // others with this member's name, to be checked
 		clash     trouble    // one of them is alive
+		refused   trouble    // one has not started because of this member
 		claimed   bool       // the store has recorded the name as this member's
 	}
 }
@@ -151,7 +153,11 @@ func (n *naming) release(ctx context.Context) {
 	}
 }
 
+// taken tells the holder of the name that this member does not start because of it, and returns an error that says so.
 func (n *naming) taken(holder string) error {
+	if err := n.gossip.send(holder, notice{Refused: n.gossip.addr(), Name: n.o.Name}); err != nil {
+		n.o.Logger.Debug("could not tell the node with this name", "address", holder, "error", err)
+	}
 	return fmt.Errorf("cluster: another node is called %s and answers at %s: give this one a unique name",
 		n.o.Name, holder)
 }
@@ -192,6 +198,18 @@ func (n *naming) noteClash(other string, lost bool) {
 	if reason := clashReason(n.o.Name, other); n.said.first(reason) {
 		n.o.Logger.Error("two nodes have the same name", "event", NameClash, "reason", reason)
 	}
+}
+
+// noteRefused records that a node with this one's name has not started because of that. One that is started again and
+// again is recorded once, also if its port is another one each time.
+func (n *naming) noteRefused(at netip.AddrPort) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now, host := time.Now(), at.Addr().String()
+	if !n.mu.refused.lasts(now) || n.mu.refused.with != host {
+		n.gossip.members.add(Event{Kind: NameRefused, At: now, Member: n.o.Name, Address: at.String()})
+	}
+	n.mu.refused = trouble{now, host}
 }
 
 // living returns the address of a live member with this one's name, or "". A killed member that returned as this one

@@ -3,14 +3,17 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 
 	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/cluster/simnet"
 )
 
 // claim implements cluster.Claim with functions. Those that are nil do nothing.
@@ -137,4 +140,61 @@ func TestCluster_Name_lost(t *testing.T) {
 	if released != 2 {
 		t.Errorf("the name was given back %d times", released)
 	}
+}
+
+// TestCluster_Name_refused checks that the holder of a name tells of a node that does not start because of that: once,
+// and not each time that something starts that node again.
+func TestCluster_Name_refused(t *testing.T) {
+	for name, claims := range map[string]bool{"gossip decides": false, "the store decides": true} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { refusals(t, claims) }) })
+	}
+}
+
+func refusals(t *testing.T, claims bool) {
+	t.Cleanup(func() { time.Sleep(10 * time.Second) }) // memberlist does not wait for its own goroutines
+	n := simnet.New(1, simnet.Faults{})
+	on := func(ip string) (cluster.Options, *simnet.Host) {
+		h, err := n.Host(ip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(t, "a")
+		o.Gossip, o.Network = h.Gossip(), h
+		return o, h
+	}
+	events := make(chan cluster.Event, 100)
+	o, _ := on("127.0.0.1")
+	o.Notify = func(e cluster.Event) { events <- e }
+	holder := started(t, o)
+	for _, try := range []struct {
+		after time.Duration
+		ip    string
+		told  bool
+	}{
+		{0, "127.0.0.2", true}, {2 * time.Second, "127.0.0.2", false}, {time.Second, "127.0.0.3", true},
+		{time.Minute, "127.0.0.3", true}, {20 * time.Second, "127.0.0.3", false}, {20 * time.Second, "127.0.0.3", false},
+	} {
+		time.Sleep(try.after)
+		o, h := on(try.ip)
+		if claims {
+			o.Claim = claim{take: func(string, func(string) (bool, bool)) string { return holder.Addr() }}
+		} else {
+			o.Join = []string{holder.Addr()}
+		}
+		refused(t, o, holder.Addr())
+		time.Sleep(time.Second)
+		h.Kill()
+		var got, want string
+		for len(events) > 0 {
+			e := <-events
+			got += fmt.Sprint(e.Kind, " ", e.Member, " ", e.Address)
+		}
+		if try.told {
+			want = "name_refused a " + try.ip + ":7946"
+		}
+		if got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	degraded(t, holder)
 }

@@ -3,18 +3,22 @@ package cluster
 import (
 	"encoding/json"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 )
 
-// notice is what members tell each other through gossip's port in addition to membership. One of the fields is set.
-// Members of versions that do not know it ignore it.
+// notice is what members tell each other through gossip's port in addition to membership. One of the fields but Name is
+// set. Members of versions that do not know it ignore it.
 type notice struct {
 	// GivenUp: the others had given up the member with this id.
 	GivenUp string `json:"given_up,omitempty"`
 	// Left: the member with this id, which is the sender, has left.
 	Left string `json:"left,omitempty"`
+	// Refused: the sender, with this gossip address, does not start because the receiver has its name, Name.
+	Refused string `json:"refused,omitempty"`
+	Name    string `json:"name,omitempty"`
 }
 
 func (n notice) encode() []byte {
@@ -45,5 +49,9 @@ func (d delegate) NotifyMsg(b []byte) {
 		m.givenUp()
 	case n.Left != "":
 		m.observe(func(v *view, now time.Time) { v.leaves(now, n.Left) })
+	case n.Refused != "" && n.Name == d.g.o.Name:
+		if at, err := netip.ParseAddrPort(n.Refused); err == nil {
+			d.g.refused(at)
+		}
 	}
 }

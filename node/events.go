@@ -100,7 +100,7 @@ var memberKinds = map[cluster.EventKind]state.EventKind{
 	cluster.MemberAnswers: state.MemberAnswers, cluster.MemberDead: state.MemberDead,
 	cluster.MemberLeft: state.MemberLeft, cluster.MemberReturned: state.MemberReturned,
 	cluster.MemberRestarted: state.MemberRestart, cluster.WrongSecret: state.WrongSecret,
-	cluster.NameClash: state.NameClash, cluster.MemberPaused: state.NodePaused,
+	cluster.NameClash: state.NameClash, cluster.NameRefused: state.NameClash, cluster.MemberPaused: state.NodePaused,
 }
 
 // memberEvent records what happened to a member.
@@ -113,6 +113,9 @@ func (r *reporter) memberEvent(e cluster.Event) {
 		since := e.Since.UTC()
 		record.Since = &since
 		record.Seconds = e.At.Sub(e.Since).Seconds()
+	}
+	if e.Kind == cluster.NameRefused {
+		record.Detail = "it has not started"
 	}
 	if e.Kind == cluster.NameClash {
 		r.Keep(record) // package cluster has logged it, with advice

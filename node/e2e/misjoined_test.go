@@ -111,6 +111,12 @@ func TestMisjoined_Name(t *testing.T) {
 		"'127.0.0.1:0', join: ['%s']}", store, first.ready["gossip"])
 	one := readyNode(t, twin)
 	refuses(t, yamlNode(t, twin))
+	eventually(t, "another node tells that it was refused", 20*time.Second, func() bool {
+		return strings.Contains(fmt.Sprint(first.client().events("")), "is called twin too, and it has not started")
+	})
+	if r := one.client().do("GET", "/_up", ""); !strings.Contains(string(r.body), `"ok"`) {
+		t.Errorf("the node with the name is not well: %s", r.body)
+	}
 	// It cannot reach the cluster, but the store knows that the name is taken.
 	refuses(t, yamlNode(t, strings.Replace(twin, first.ready["gossip"], "127.0.0.1:1", 1)))
 	for range 3 {

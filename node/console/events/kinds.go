@@ -46,7 +46,8 @@ var kinds = map[state.EventKind]kind{
 	state.WrongSecret: {severity: state.Error, log: "a node has another secret", limited: true,
 		about: "a node with another `cluster.secret`, or none, calls", advice: "give all nodes the same secret"},
 	state.NameClash: {severity: state.Error, log: "two nodes have the same name", limited: true,
-		about: "two nodes have the same name", advice: "give one of them another name"},
+		about:  "two nodes have the same name, or one could not start because its name is taken",
+		advice: "give one of them another name"},
 	state.ShardsMoved: {severity: state.Info, log: "actors of changes shards moved",
 		about: "other nodes watch the changes shards of a node", advice: "nothing"},
 	state.ActorFailed: {severity: state.Error, log: "actor failed",
@@ -117,6 +118,10 @@ func text(e *state.Event) string {
 	case state.WrongSecret:
 		return fmt.Sprintf("a node at %s has another cluster.secret: give all nodes the same", e.Address)
 	case state.NameClash:
+		if e.Detail != "" {
+			return fmt.Sprintf("a node at %s is called %s too, and %s: give it another name", e.Address, e.Member,
+				e.Detail)
+		}
 		return fmt.Sprintf("the node at %s is called %s too: give it another name", e.Address, e.Member)
 	case state.ShardsMoved:
 		return fmt.Sprintf("%d %s moved from %s to %s", e.Count, plural(e.Count, "changes shard"), e.From, e.To)
