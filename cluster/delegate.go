@@ -17,7 +17,7 @@ var (
 	_ memberlist.ConflictDelegate = delegate{}
 )
 
-func (d delegate) NodeMeta(limit int) []byte { return d.g.members.told().encode() }
+func (d delegate) NodeMeta(limit int) []byte { return encodeMetadata(d.g.members.told()) }
 
 func (d delegate) NotifyJoin(n *memberlist.Node) {
 	d.g.members.observe(func(_ *view, now time.Time) { d.g.members.saw(n, now) })

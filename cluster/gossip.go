@@ -52,7 +52,7 @@ func (g *gossip) start() error {
 	if err != nil {
 		return err
 	}
-	if n := len(g.members.told().encode()); n > memberlist.MetaMaxSize {
+	if n := len(encodeMetadata(g.members.told())); n > memberlist.MetaMaxSize {
 		return fmt.Errorf("cluster: addresses, version and roles take %d bytes in gossip, at most %d fit", n,
 			memberlist.MetaMaxSize)
 	}

@@ -57,7 +57,7 @@ type metadata struct {
 	Store string `json:"u,omitempty"`
 }
 
-func (m metadata) encode() []byte {
+func encodeMetadata(m metadata) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // encoding strings and bools never fails
