@@ -42,6 +42,11 @@ type ReplicationWorker = replicating.Worker
 // ShardKind is the kind that the actors of changes shards are placed by.
 const ShardKind = feeds.ShardKind
 
+// InfoOf describes an index of a database by its state.
+func InfoOf(database string, design *layer.Design, state *layer.IndexState) IndexInfo {
+	return indexing.InfoOf(database, design, state)
+}
+
 // FromLayer returns a Store for a layer.Store.
 func FromLayer(s *layer.Store) Store { return ports.FromLayer(s) }
 

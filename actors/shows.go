@@ -90,13 +90,6 @@ func (s *System) Indexes(ctx context.Context, most int) ([]indexing.IndexInfo, e
 	return indexing.Infos(ctx, s.indexing.Used(ctx), most)
 }
 
-// UsedIndexes yields the indexes that this node builds or was recently asked for, without their state (UsedIndex.Read);
-// those asked for last come first. It costs reads only for those that are built without having been asked for. An
-// error, of ctx, is the last that it yields.
-func (s *System) UsedIndexes(ctx context.Context) iter.Seq2[indexing.UsedIndex, error] {
-	return s.indexing.Used(ctx)
-}
-
 // Shards returns the changes shards that are watched on this node, in any order.
 func (s *System) Shards() iter.Seq[feeds.ShardInfo] { return s.feeds.Shards() }
 

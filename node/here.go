@@ -33,7 +33,7 @@ func (n own) here() console.Here {
 			h := n.health()
 			r.Engine, r.Reasons = n.engine.Name(), append(h.Degraded(), h.open.shown()...)
 			if skips := n.measuring.skips.Load(); skips != nil {
-				r.Skips = *skips
+				r.Skips, r.Skipping = skips.worst, skips.indexes
 			}
 			if err := h.StoreReady(ctx); err != nil {
 				r.Store = ofStore(err)
@@ -45,6 +45,7 @@ func (n own) here() console.Here {
 		Sessions:     n.shownSessions,
 		Shards:       n.shownShards,
 		Indexes:      n.shownIndexes,
+		IndexesOf:    n.shownIndexesOf,
 		Tasks:        n.shownTasks,
 		Jobs: func(ctx context.Context) iter.Seq2[state.Job, error] {
 			return shownJobsOf(n.store.Jobs(ctx))
@@ -150,42 +151,47 @@ func (n own) shownShards() iter.Seq[state.Shard] {
 	}
 }
 
-func (n own) shownIndexes(ctx context.Context) ([]state.Index, error) {
-	running := n.running.Load()
-	if running == nil {
+// shownIndexes are the indexes that the node has read of all databases, and how many of these it has not read yet.
+func (n own) shownIndexes(ctx context.Context) (list []state.Index, known console.Known) {
+	if n.running.Load() == nil {
+		return nil, known
+	}
+	n.survey.Look(ctx)
+	for x := range n.survey.All() {
+		list = append(list, n.shownIndex(x))
+	}
+	k := n.survey.Known()
+	return list, console.Known{Databases: k.Databases, Unread: k.Unread, Every: k.Every, Full: k.Full}
+}
+
+func (n own) shownIndexesOf(ctx context.Context, database string) (list []state.Index, err error) {
+	if n.running.Load() == nil {
 		return nil, nil
 	}
-	type name struct{ database, design string }
-	builds := map[name]*state.Task{}
-	for _, t := range n.shownTasks() {
-		if t.Shard == "" {
-			t.Raw = nil
-			builds[name{t.Database, t.Design}] = &t
-		}
+	found, err := n.survey.Read(ctx, database)
+	if layer.KindOf(err) == layer.NotFound {
+		return nil, nil
 	}
-	list := []state.Index{}
-	for ix, err := range running.UsedIndexes(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		row := state.Index{Node: n.name, Database: ix.Database, Design: ix.Design.ID, Views: []string{},
-			Building: ix.Building, Task: builds[name{ix.Database, ix.Design.ID}]}
-		for _, v := range ix.Design.Views {
-			row.Views = append(row.Views, v.Name)
-		}
-		look := func(ctx context.Context) (state.Index, error) {
-			x, err := ix.Read(ctx)
-			if err != nil {
-				return row, err
-			}
-			row.Views, row.Rows, row.Bytes, row.Errors, row.Skipped = x.Views, x.Rows, x.Bytes, x.Errors, x.Skipped
-			row.Building, row.Current, row.Lag = x.Building, x.Current, float64(behind(x))/1000
-			return row, nil
-		}
-		list = append(list, row)
-		list[len(list)-1].Look = look
+	for _, x := range found {
+		list = append(list, n.shownIndex(x))
 	}
-	return list, nil
+	return list, err
+}
+
+func (n own) shownIndex(x actors.IndexInfo) state.Index {
+	row := state.Index{Database: x.Database, Design: x.Design, Views: x.Views, Rows: x.Rows, Bytes: x.Bytes,
+		Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current, Lag: float64(behind(x)) / 1000}
+	if neverBuilt(x) {
+		row.Lag = -1
+	}
+	row.Look = func(ctx context.Context) (state.Index, error) {
+		now, err := n.survey.ReadOne(ctx, x.Database, x.Design)
+		if layer.KindOf(err) == layer.NotFound {
+			return row, nil // deleted a moment ago; the next list does not have it
+		}
+		return n.shownIndex(now), err
+	}
+	return row
 }
 
 func (n own) shownTasks() []state.Task {
@@ -226,6 +232,12 @@ func shownJobsOf(jobs iter.Seq2[layer.Job, error]) iter.Seq2[state.Job, error] {
 			row := state.Job{Type: j.Type, ID: j.ID, State: string(j.State), Worker: j.Worker, Token: j.Token,
 				Failures: j.Failures, Error: j.Error, Due: moment(j.Due), Updated: moment(j.Updated),
 				Created: moment(j.Created), Lease: j.Lease.Seconds()}
+			if j.Type == layer.IndexJobs {
+				var of layer.IndexJob
+				if json.Unmarshal(j.Data, &of) == nil {
+					row.Database, row.Design = of.Database, of.Design
+				}
+			}
 			if !yield(row, nil) {
 				return
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/node/console/history"
-	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/machine"
 	published "github.com/divandb/divan/node/metrics"
 	"github.com/divandb/divan/query"
@@ -21,7 +20,7 @@ type measuring struct {
 	statements            atomic.Int64
 	indexLag              atomic.Int64 // in milliseconds; negative if unknown
 	published             atomic.Pointer[published.Metrics]
-	skips                 atomic.Pointer[[]state.Skips] // nil if unknown
+	skips                 atomic.Pointer[skipping] // nil if unknown
 }
 
 // request counts an HTTP request.

@@ -20,6 +20,7 @@ import (
 	"github.com/divandb/divan/node/globalchanges"
 	"github.com/divandb/divan/node/machine"
 	"github.com/divandb/divan/node/replicator"
+	"github.com/divandb/divan/node/survey"
 	"github.com/divandb/divan/node/systemd"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec/badvalues"
@@ -53,6 +54,7 @@ type Node struct {
 	traces    traces
 	draining  atomic.Bool // set by handOver, for good
 	away      storeAway
+	survey    *survey.Survey // set before running
 
 	levels       levels        // of the log
 	settings     *api.Settings // that clients can change

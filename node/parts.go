@@ -15,6 +15,7 @@ import (
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/peers"
 	"github.com/divandb/divan/node/replicator"
+	"github.com/divandb/divan/node/survey"
 )
 
 // openPorts opens the HTTP and SQL ports. It also sets the node's name, which may contain the port chosen.
@@ -142,6 +143,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.survey = survey.New(survey.Of(n.store))
 	n.running.Store(n.actors)
 	n.parts.add("actors", n.actors.Stop)
 	return nil

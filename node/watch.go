@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/survey"
 )
 
 const (
@@ -31,8 +32,9 @@ type watcher struct {
 	ready    func(context.Context) error
 	degraded func() []string
 	indexes  func(context.Context, int) ([]actors.IndexInfo, error)
+	survey   *survey.Survey
 	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds
-	skips    *atomic.Pointer[[]state.Skips]
+	skips    *atomic.Pointer[skipping]
 
 	away *storeAway
 
@@ -51,7 +53,7 @@ type watcher struct {
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		away: &n.away, lag: &n.measuring.indexLag, skips: &n.measuring.skips, probed: time.Now()}
+		survey: n.survey, away: &n.away, lag: &n.measuring.indexLag, skips: &n.measuring.skips, probed: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -74,6 +76,7 @@ func (n *Node) watchEvents(context.Context) error {
 	}
 	every(healthEvery, func(context.Context) { w.compare() })
 	every(indexesEvery, w.lookAtIndexes)
+	working.Go(func() { n.survey.Run(ctx) })
 	n.parts.add("watch for events", func(context.Context) error {
 		cancel()
 		working.Wait()
@@ -187,7 +190,14 @@ func (w *watcher) lookAtDisk() {
 // ownEvents are the reasons whose causes are reported as events of other kinds.
 var ownEvents = map[string]bool{"name_clash": true}
 
-// lookAtIndexes looks for views that have begun to skip documents.
+// skipping are the indexes of all databases that lack documents.
+type skipping struct {
+	worst   []state.Skips // at most state.MaxSkips, those of most documents
+	indexes int           // how many there are
+}
+
+// lookAtIndexes looks for views that have begun to skip documents, and reports it once for those that this node has
+// used last. It adds up which indexes of all databases do.
 func (w *watcher) lookAtIndexes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, indexesEvery)
 	defer cancel()
@@ -199,7 +209,6 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 		w.skipped = map[[2]string]int{}
 	}
 	lag := int64(0)
-	skips := []state.Skips{}
 	for _, ix := range list {
 		lag = max(lag, behind(ix))
 		id := [2]string{ix.Database, ix.Design}
@@ -209,33 +218,46 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 				Count: ix.Errors, Detail: ix.Skipped})
 		}
 		w.skipped[id] = n
-		if n > 0 {
-			skips = append(skips, state.Skips{Database: ix.Database, Design: ix.Design, Documents: ix.Errors,
+	}
+	w.lag.Store(lag)
+	w.survey.Note(list)
+	w.addUp()
+}
+
+// addUp adds up which indexes lack documents.
+func (w *watcher) addUp() {
+	var all []state.Skips
+	for ix := range w.survey.All() {
+		if ix.Errors > 0 {
+			all = append(all, state.Skips{Database: ix.Database, Design: ix.Design, Documents: ix.Errors,
 				Why: ix.Skipped})
 		}
 	}
-	w.lag.Store(lag)
-	slices.SortStableFunc(skips, func(a, b state.Skips) int { return cmp.Compare(b.Documents, a.Documents) })
-	skips = skips[:min(len(skips), state.MaxSkips)]
-	w.skips.Store(&skips)
+	slices.SortFunc(all, func(a, b state.Skips) int {
+		return cmp.Or(cmp.Compare(b.Documents, a.Documents), strings.Compare(a.Database, b.Database),
+			strings.Compare(a.Design, b.Design))
+	})
+	w.skips.Store(&skipping{slices.Clone(all[:min(len(all), state.MaxSkips)]), len(all)})
 }
 
 // behind returns by how many milliseconds an index that has been built before is behind its database: the versions of
 // the store in sequences grow by a million per second.
 func behind(ix actors.IndexInfo) int64 {
-	if ix.Current {
-		return 0
-	}
-	version := func(seq string) int64 {
-		if len(seq) < 24 {
-			return 0
-		}
-		n, _ := strconv.ParseInt(seq[len(seq)-24:len(seq)-8], 16, 64)
-		return n
-	}
-	built, last := version(ix.Seq), version(ix.LastSeq)
-	if built == 0 || last < built {
+	built, last := storeVersion(ix.Seq), storeVersion(ix.LastSeq)
+	if ix.Current || built == 0 || last < built {
 		return 0
 	}
 	return (last - built) / 1000
+}
+
+// neverBuilt reports whether an index was never built, although there is something to build.
+func neverBuilt(ix actors.IndexInfo) bool { return !ix.Current && storeVersion(ix.Seq) == 0 }
+
+// storeVersion returns the version of the store in a sequence.
+func storeVersion(seq string) int64 {
+	if len(seq) < 24 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(seq[len(seq)-24:len(seq)-8], 16, 64)
+	return n
 }

@@ -173,6 +173,8 @@ var databaseTable = table.Table[state.Database]{
 	Default: "name",
 	ID:      func(d *state.Database) string { return d.Name },
 	Search:  func(d *state.Database) []string { return []string{d.Name, d.Error} },
+
+	Database: func(d *state.Database) string { return d.Name },
 }
 
 // bySize are the columns whose values must be read of all databases before they can be sorted.
@@ -190,7 +192,9 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 		if err != nil {
 			return List[state.Database]{}, err
 		}
-		names = append(names, name)
+		if q.Database == "" || q.Database == name {
+			names = append(names, name)
+		}
 	}
 	answers, absent := gather(ctx, c, "used", struct{}{}, c.local.usedHere)
 	out := List[state.Database]{Now: time.Now().UTC(), Absent: absent}

@@ -14,8 +14,8 @@ type Here struct {
 	Members func() []state.Node
 	// Report is what this node says about itself, without Now.
 	Report func(ctx context.Context) state.Report
-	// Actors, Sessions, Shards, Indexes and Tasks are those of this node. Their field Node is set. Actors have Look in
-	// place of Facts.
+	// Actors, Sessions, Shards and Tasks are those of this node. Their field Node is set. Actors have Look in place of
+	// Facts.
 	Actors func() iter.Seq[state.Actor]
 	// ActorsBehind calls visit for the actors behind a place in the tree, or for all, until it returns false. Then it
 	// returns the place of that actor. It takes no longer for what it does not visit.
@@ -23,8 +23,12 @@ type Here struct {
 
 	Sessions func() iter.Seq[state.Session]
 	Shards   func() iter.Seq[state.Shard]
-	Indexes  func(ctx context.Context) ([]state.Index, error)
 	Tasks    func() []state.Task
+	// Indexes are those of all databases, in any order, as this node has read them last, with Look. It reads a few of
+	// them, and does not wait long for the store.
+	Indexes func(ctx context.Context) ([]state.Index, Known)
+	// IndexesOf reads those of one database, of which there may be none.
+	IndexesOf func(ctx context.Context, database string) ([]state.Index, error)
 	// Jobs are the jobs in the store that are not finished, and Databases the names of the databases there.
 	Jobs func(ctx context.Context) iter.Seq2[state.Job, error]
 	// Replications are those of all nodes.
@@ -40,6 +44,14 @@ type Here struct {
 	Cluster func(ctx context.Context) (*state.StoreCluster, error)
 	// Used calls visit for each database that this node has in memory, with what it has done there since it started.
 	Used func(visit func(name string, done Use))
+}
+
+// Known is how much of the databases a node has read: how many there are, how many of them it has not read since it
+// started, how often it reads each, and whether there are more indexes than it remembers.
+type Known struct {
+	Databases, Unread int
+	Every             time.Duration
+	Full              bool
 }
 
 // Use is what was done in a database: documents written, edits refused, documents read, rows of feeds.

@@ -151,7 +151,7 @@ func tableQuery(r *http.Request) (table.Query, error) {
 		return table.Query{}, badRequest("`limit` must be a number")
 	}
 	return table.Query{Sort: form.Get("sort"), Desc: form.Get("desc") == "true", Search: form.Get("search"),
-		After: form.Get("after"), Limit: limit}, nil
+		After: form.Get("after"), Database: form.Get("database"), Limit: limit}, nil
 }
 
 // badRequest is an error of the client.

@@ -2,13 +2,9 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/node/console/state"
@@ -20,8 +16,10 @@ type List[T any] struct {
 	table.Page[T]
 	Now time.Time `json:"now"`
 	// Partial is why some values are missing, or empty.
-	Partial string         `json:"partial,omitempty"`
-	Absent  []state.Absent `json:"absent"`
+	Partial string `json:"partial,omitempty"`
+	// Note says how old values are if that is not obvious, or is empty.
+	Note   string         `json:"note,omitempty"`
+	Absent []state.Absent `json:"absent"`
 }
 
 func number[T any, N int | int64 | float64](of func(*T) N) func(*T) table.Key {
@@ -88,6 +86,7 @@ var sessionTable = table.Table[state.Session]{
 	Search: func(s *state.Session) []string {
 		return []string{s.User, s.Database, s.Application, s.State, s.Statement, s.Node, s.Remote}
 	},
+	Database: func(s *state.Session) string { return s.Database },
 }
 
 var shardTable = table.Table[state.Shard]{
@@ -106,27 +105,7 @@ var shardTable = table.Table[state.Shard]{
 		s.Seen()
 		return []string{s.Database, s.Shard, s.Node, s.Owner, s.State, s.Error}
 	},
-}
-
-var indexTable = table.Table[state.Index]{
-	Columns: map[string]func(*state.Index) table.Key{
-		"database": text(func(x *state.Index) string { return x.Database + "\x00" + x.Design }),
-		"design":   text(func(x *state.Index) string { return x.Design }),
-		"node":     text(func(x *state.Index) string { return x.Node }),
-		"rows":     number(func(x *state.Index) int64 { return x.Rows }),
-		"bytes":    number(func(x *state.Index) int64 { return x.Bytes }),
-		"errors":   number(func(x *state.Index) int64 { return x.Errors }),
-		"lag":      number(func(x *state.Index) float64 { return x.Lag }),
-	},
-	Default: "database",
-	ID:      func(x *state.Index) string { return x.Database + "\x00" + x.Design + "\x00" + x.Node },
-	Search: func(x *state.Index) []string {
-		words := append([]string{x.Database, x.Design, x.Node}, x.Views...)
-		if x.Building {
-			words = append(words, "building")
-		}
-		return words
-	},
+	Database: func(s *state.Shard) string { return s.Database },
 }
 
 var jobTable = table.Table[state.Job]{
@@ -263,68 +242,6 @@ func (c *local) shardsHere(_ context.Context, q table.Query) (table.Page[state.S
 // Shards returns a page of the changes shards that nodes watch.
 func (c *Console) Shards(ctx context.Context, q table.Query) (List[state.Shard], error) {
 	return listOf(ctx, c, "shards", shardTable, q, c.local.shardsHere)
-}
-
-// byState are the columns whose values must be read of all indexes before they can be sorted.
-var byState = map[string]bool{"rows": true, "bytes": true, "errors": true, "lag": true}
-
-func (c *local) indexesHere(ctx context.Context, q table.Query) (table.Page[state.Index], error) {
-	list, err := c.o.Here.Indexes(ctx)
-	if err != nil {
-		return table.Page[state.Index]{}, err
-	}
-	unread := 0
-	if byState[q.Sort] {
-		unread = readIndexes(ctx, list)
-	}
-	p, err := indexTable.Select(slices.Values(list), q)
-	if !byState[q.Sort] {
-		unread = readIndexes(ctx, p.Rows)
-	}
-	p.Unread = unread
-	for i := range p.Rows {
-		p.Rows[i].Look = nil
-		p.Rows[i].Skipped = short(p.Rows[i].Skipped)
-	}
-	return p, err
-}
-
-// readIndexes reads the state of indexes and returns how many it has not read in time: in half of what another node may
-// take to answer. Indexes that cannot be read, such as deleted ones, are shown without values.
-func readIndexes(ctx context.Context, list []state.Index) (unread int) {
-	ctx, cancel := context.WithTimeout(ctx, patience/2)
-	defer cancel()
-	var next, read atomic.Int64
-	var reading sync.WaitGroup
-	for range min(readers, len(list)) {
-		reading.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(list) {
-					return
-				}
-				row, err := list[i].Look(ctx)
-				if err == nil {
-					list[i] = row
-				}
-				if err == nil || ctx.Err() == nil {
-					read.Add(1) // or it is gone
-				}
-			}
-		})
-	}
-	reading.Wait()
-	return len(list) - int(read.Load())
-}
-
-// Indexes returns a page of the indexes that nodes build or were recently asked for. A search looks at names, and not
-// at errors.
-func (c *Console) Indexes(ctx context.Context, q table.Query) (List[state.Index], error) {
-	l, err := listOf(ctx, c, "indexes", indexTable, q, c.local.indexesHere)
-	if l.Unread > 0 {
-		l.Partial = fmt.Sprintf("The state of %d of the indexes was not read in time.", l.Unread)
-	}
-	return l, err
 }
 
 // Jobs returns a page of the jobs in the store that are not finished.

@@ -18,43 +18,6 @@ import (
 	"github.com/divandb/divan/node/console/table"
 )
 
-// All indexes are searched and sorted, and of those on the page, or of all to sort by what they have, the state is
-// read.
-func TestConsole_Indexes(t *testing.T) {
-	net, consoles, _ := cluster(2)
-	reads := func() (n int64) {
-		for _, p := range net.parts {
-			n += p.reads.Swap(0)
-		}
-		return n
-	}
-	for _, p := range net.parts {
-		p.indexes = 600
-	}
-	list, err := consoles[0].Indexes(t.Context(), table.Query{Limit: 10})
-	if err != nil || list.Total != 1200 || len(list.Rows) != 10 || list.Rows[2].Rows != 7919%4007 || list.Partial != "" {
-		t.Errorf("%+v, %v", list, err)
-	}
-	if n := reads(); n != 20 {
-		t.Errorf("the state of %d indexes was read", n)
-	}
-	list, err = consoles[0].Indexes(t.Context(), table.Query{Search: "db00599 n2"})
-	if err != nil || list.Total != 1 || list.Rows[0].Rows != 599*7919%4007 || reads() != 1 {
-		t.Errorf("%+v, %v", list, err)
-	}
-	list, err = consoles[0].Indexes(t.Context(), table.Query{Sort: "rows", Desc: true, Limit: 2})
-	if err != nil || list.Rows[0].Rows != 4004 || list.Rows[1].Rows != 4004 || list.Partial != "" || reads() != 1200 {
-		t.Errorf("%+v, %v", list, err)
-	}
-	for _, p := range net.parts {
-		p.slow = 20 * time.Millisecond
-	}
-	list, err = consoles[0].Indexes(t.Context(), table.Query{Sort: "rows", Desc: true})
-	if err != nil || list.Total != 1200 || list.Partial == "" || len(list.Absent) > 0 {
-		t.Errorf("a slow store: %+v, %v", list.Partial, err)
-	}
-}
-
 // A page of very many actors of several nodes is small, and all pages together have all of them. Only those that may be
 // on the page are looked at.
 func TestConsole_Actors(t *testing.T) { bubble(t, pageActors) }
@@ -333,7 +296,12 @@ func TestConsole_Overview(t *testing.T) {
 		net.parts[0].drained = ""
 		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}
-		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large"}}
+		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large"},
+			{Type: "index", ID: "a/b/1", Database: "a/b", Design: "_design/d", Failures: 1, Error: "no"}}
+		for _, p := range net.parts {
+			p.report.Skipping = 3
+			p.report.Skips = []state.Skips{{Database: "a", Design: "_design/d", Documents: 2, Why: "x"}}
+		}
 		since := time.Now().Add(-2 * time.Second)
 		recorders[0].Record(state.Event{Kind: state.MemberDead, Member: "n4", Since: &since})
 		o = consoles[0].Overview(t.Context())
@@ -343,12 +311,13 @@ func TestConsole_Overview(t *testing.T) {
 		}
 		got := strings.Join(all, "; ")
 		for _, want := range []string{"error the disk is full [n1, n2]", "error n4 silent ", "warning job index db/1 has " +
-			"failed 3 times: too large"} {
+			"failed 3 times: too large", "warning the build of the index _design/d in a/b has failed 1 time: no",
+			"warning views of _design/d in a skip 2 documents: x", "warning 2 more indexes skip documents"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in %q", want, got)
 			}
 		}
-		if o.State != "degraded" || o.Failing != 1 || o.Jobs["pending"] != 1 || o.Nodes[0].State != "degraded" {
+		if o.State != "degraded" || o.Failing != 2 || o.Jobs["pending"] != 1 || o.Nodes[0].State != "degraded" {
 			t.Errorf("degraded: %+v", o)
 		}
 		net.silent["n3"] = true

@@ -216,22 +216,17 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 			Link: "events/" + s.ID, Since: &began, Story: s})
 	}
 	for _, j := range failing {
-		list = append(list, state.Attention{Severity: state.Warning, Link: "jobs", Since: j.Updated,
+		a := state.Attention{Severity: state.Warning, Link: "jobs", Since: j.Updated,
 			Text: fmt.Sprintf("job %s %s has failed %s: %s", j.Type, j.ID, plural(j.Failures, "time", "times"),
-				short(j.Error))})
-	}
-	skipping := map[[2]string]bool{} // several nodes use the same index
-	for _, n := range o.Nodes {
-		for _, s := range n.Skips {
-			if index := [2]string{s.Database, s.Design}; !skipping[index] {
-				skipping[index] = true
-				list = append(list, state.Attention{Severity: state.Warning, Node: n.Name,
-					Text: fmt.Sprintf("views of %s in %s skip %s: %s", s.Design, s.Database,
-						plural(int(s.Documents), "document", "documents"), short(s.Why)),
-					Link: "databases/" + url.PathEscape(s.Database) + "/failures/" + url.PathEscape(s.Design)})
-			}
+				short(j.Error))}
+		if j.Design != "" {
+			a.Link = "databases/" + url.PathEscape(j.Database)
+			a.Text = fmt.Sprintf("the build of the index %s in %s has failed %s: %s", j.Design, j.Database,
+				plural(j.Failures, "time", "times"), short(j.Error))
 		}
+		list = append(list, a)
 	}
+	list = append(list, skipping(o.Nodes)...)
 	slices.SortStableFunc(list, func(a, b state.Attention) int {
 		return cmp.Compare(ranks[a.Severity], ranks[b.Severity])
 	})
@@ -246,6 +241,30 @@ func outage(stories []state.Story, node string) *state.Story {
 		}
 	}
 	return nil
+}
+
+// skipping returns the indexes that lack documents, of which several nodes know.
+func skipping(nodes []state.Node) (list []state.Attention) {
+	known, all := map[[2]string]bool{}, 0
+	for _, n := range nodes {
+		all = max(all, n.Skipping)
+		for _, s := range n.Skips {
+			index := [2]string{s.Database, s.Design}
+			if known[index] || len(known) == state.MaxSkips {
+				continue
+			}
+			known[index] = true
+			list = append(list, state.Attention{Severity: state.Warning,
+				Text: fmt.Sprintf("views of %s in %s skip %s: %s", s.Design, s.Database,
+					plural(int(s.Documents), "document", "documents"), short(s.Why)),
+				Link: "databases/" + url.PathEscape(s.Database) + "/failures/" + url.PathEscape(s.Design)})
+		}
+	}
+	if more := all - len(list); more > 0 {
+		list = append(list, state.Attention{Severity: state.Warning, Link: "indexes?search=skipping",
+			Text: plural(more, "more index skips", "more indexes skip") + " documents"})
+	}
+	return list
 }
 
 // idle reports whether there are nodes, but all that answer are drained.

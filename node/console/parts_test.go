@@ -3,7 +3,6 @@ package console_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -24,13 +23,15 @@ type parts struct {
 	drained   string       // the node that is, or all
 	shards    []state.Shard
 	databases int
-	indexes   int          // of each node
+	indexes   int          // of all databases
+	unread    int          // databases that were not read yet
 	reads     atomic.Int64 // databases and indexes that were read
 	slow      time.Duration
 	mu        sync.Mutex
 	used      map[string]console.Use
 	report    state.Report
 	jobs      []state.Job
+	tasks     []state.Task
 	sessions  []state.Session
 	did       []string
 	lost      error // of the store
@@ -81,8 +82,20 @@ func (p *parts) here(node string, nodes int) console.Here {
 		},
 		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
 		Shards:   func() iter.Seq[state.Shard] { return slices.Values(p.shards) },
-		Indexes:  func(context.Context) ([]state.Index, error) { return p.listIndexes(node), p.lost },
+		Indexes: func(context.Context) ([]state.Index, console.Known) {
+			return p.listIndexes(), console.Known{Databases: p.indexes, Unread: p.unread, Every: time.Minute}
+		},
+		IndexesOf: func(_ context.Context, database string) ([]state.Index, error) {
+			if database == "new" && p.lost == nil {
+				p.reads.Add(1)
+				return []state.Index{{Database: "new", Design: "_design/x"}}, nil
+			}
+			return nil, p.lost
+		},
 		Tasks: func() []state.Task {
+			if p.tasks != nil {
+				return p.tasks
+			}
 			return []state.Task{{Node: node, Type: "indexer", Database: "db", Raw: json.RawMessage(`{"node":"` + node + `"}`)}}
 		},
 		Storage: func(context.Context) state.Storage { return state.Storage{Node: node, Engine: "embedded"} },
@@ -160,10 +173,11 @@ func actorsOf(node string, n int, looks *atomic.Int64) (list []state.Actor) {
 	return list
 }
 
-// listIndexes returns the indexes of a node, which count how many of them are read.
-func (p *parts) listIndexes(node string) (list []state.Index) {
+// listIndexes returns indexes with old values, which count how many of them are read.
+func (p *parts) listIndexes() (list []state.Index) {
 	for i := range p.indexes {
-		row := state.Index{Node: node, Database: fmt.Sprintf("db%05d", i), Design: "_design/" + node, Views: []string{"v"}}
+		row := state.Index{Database: fmt.Sprintf("db%05d", i), Design: "_design/d", Views: []string{"v"},
+			Rows: int64(i) * 7919 % 4007}
 		row.Look = func(ctx context.Context) (state.Index, error) {
 			p.reads.Add(1)
 			if p.slow > 0 {
@@ -173,11 +187,8 @@ func (p *parts) listIndexes(node string) (list []state.Index) {
 					return state.Index{}, ctx.Err()
 				}
 			}
-			if i == 5 {
-				return state.Index{}, errors.New("it was deleted")
-			}
-			row.Rows = int64(i) * 7919 % 4007
-			return row, nil
+			row.Rows++
+			return row, p.lost
 		}
 		list = append(list, row)
 	}

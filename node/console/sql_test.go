@@ -168,7 +168,10 @@ func TestConsole_Plain(t *testing.T) {
 		return func(yield func(state.Job, error) bool) { yield(state.Job{}, errors.New("kv: no (1031)")) }
 	}
 	raw := errors.New("kv: no (1031)")
-	here.Indexes = func(context.Context) ([]state.Index, error) { return nil, raw }
+	here.Indexes = func(context.Context) ([]state.Index, console.Known) {
+		look := func(context.Context) (state.Index, error) { return state.Index{}, raw }
+		return []state.Index{{Look: look}}, console.Known{}
+	}
 	acts := p.acts()
 	acts.Compact = func(context.Context, string) error { return raw }
 	recorded := events.New("n1", slog.New(slog.DiscardHandler))
@@ -201,7 +204,7 @@ func TestConsole_Plain(t *testing.T) {
 		"act":     answer(act),
 	} {
 		want := map[string]string{"jobs": `503 {"error":"service_unavailable","reason":"the store rests"}`,
-			"indexes": `"absent":[{"node":"n1","reason":"the store rests"}]`,
+			"indexes": `"partial":"The state of indexes is older: the store rests"`,
 			"act":     `503 {"error":"service_unavailable","reason":"the store rests."}`}[name]
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: %s", name, got)
@@ -211,8 +214,8 @@ func TestConsole_Plain(t *testing.T) {
 		t.Errorf("events %+v", e)
 	}
 	// What other nodes are told is that too.
-	if _, err := c.Answer(t.Context(), "n2", []byte(`{"ask":"indexes","of":{}}`)); err == nil ||
-		err.Error() != "the store rests" {
+	asked := []byte(`{"ask":"act","of":{"do":"compact","database":"a"}}`)
+	if _, err := c.Answer(t.Context(), "n2", asked); err == nil || err.Error() != "the store rests" {
 		t.Errorf("answer %v", err)
 	}
 }

@@ -112,6 +112,54 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	}
 }
 
+// After a restart, the console knows the indexes that nothing has used since, and what is wrong with them.
+func TestDashboard_UnusedIndexes(t *testing.T) {
+	mostlyWaits(t)
+	dir := t.TempDir()
+	p := start(t, dir, "-admin", "anna:secret")
+	c := p.as("anna:secret")
+	for _, name := range []string{"shop", "shop2"} {
+		c.ok("PUT", "/"+name, "")
+		c.ok("PUT", "/"+name+"/_design/by", `{"views":{"n":{"map":"function (doc) { emit(doc.a.b) }"}}}`)
+		c.ok("POST", "/"+name+"/_bulk_docs", `{"docs":[{"_id":"x"},{"_id":"y"},{"_id":"z","a":{}}]}`)
+	}
+	c.ok("PUT", "/shop/_design/never", `{"views":{"n":{"map":"function (doc) { emit(doc._id) }"}}}`)
+	if rows := c.object("GET", "/shop/_design/by/_view/n", ""); fmt.Sprint(rows["total_rows"]) != "1" {
+		t.Fatalf("view %v", rows)
+	}
+	p.stop(syscall.SIGTERM)
+	p = start(t, dir, "-admin", "anna:secret")
+	c = p.as("anna:secret")
+	list := string(c.do("GET", "/_dashboard/api/indexes?database=shop", "").body)
+	for _, want := range []string{`"total":2,`, `"design":"_design/by","views":["n"],"rows":1,`, `"errors":2,`,
+		`"design":"_design/never","views":["n"],"rows":0,`, `"lag":-1}`} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %q in the indexes %s", want, list)
+		}
+	}
+	attention := "views of _design/by in shop skip 2 documents"
+	for began := time.Now(); !strings.Contains(string(c.do("GET", "/_dashboard/api/overview", "").body), attention); {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("the overview does not say that %s", attention)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	address := "http://anna:secret@" + withoutStreams(t, p) + "/_dashboard/#/"
+	for view, wants := range map[string][]string{"": {attention}, "indexes": {"_design/by", "_design/never", "shop2",
+		"not built yet", "3 in all"}, "indexes?search=skipping": {"_design/by", "1 found"},
+		"databases/shop": {"_design/never", "2 in all", "up to date"}} {
+		text := page(t, address+view)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("the view %q does not show %q: %s", view, want, text)
+			}
+		}
+		if view == "databases/shop" && strings.Contains(text, "shop2") {
+			t.Errorf("the page of a database shows another one: %s", text)
+		}
+	}
+}
+
 // Two nodes find each other by gossip. One is killed, and the other reports it within seconds.
 func TestMembers_KilledNode(t *testing.T) {
 	mostlyWaits(t)

@@ -50,6 +50,10 @@ var nodeRules = []rule{
 		why: "entries are documents of a database like any other",
 	},
 	{
+		room: "node/survey", may: []string{"actors", "layer"},
+		why: "it reads indexes and remembers them; who shows them, and what is wrong with them, is node's",
+	},
+	{
 		room: "node/couchopts", may: []string{"node/auth"},
 		why: "it says which of CouchDB's options there are, and asks auth what its own may be; who heeds them does " +
 			"not matter",

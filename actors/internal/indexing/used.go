@@ -19,7 +19,7 @@ type usedIndex struct {
 	until  time.Time // when to forget it
 }
 
-// IndexInfo is an index that this node was recently asked for.
+// IndexInfo is the state of an index.
 type IndexInfo struct {
 	Database string   `json:"database"`
 	Design   string   `json:"design"` // id of its document
@@ -78,7 +78,12 @@ func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
 	if err != nil {
 		return IndexInfo{}, err
 	}
-	info := IndexInfo{Database: ix.Database, Design: ix.Design.ID, Views: []string{}, Building: state.Building,
+	return InfoOf(ix.Database, ix.Design, &state), nil
+}
+
+// InfoOf describes an index of a database by its state.
+func InfoOf(database string, design *layer.Design, state *layer.IndexState) IndexInfo {
+	info := IndexInfo{Database: database, Design: design.ID, Views: []string{}, Building: state.Building,
 		Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
 	for _, v := range state.Views {
 		info.Views = append(info.Views, v.Name)
@@ -89,7 +94,7 @@ func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
 			info.Skipped = fmt.Sprintf("%s skips document %q: %s", v.Name, e.DocID, e.Error)
 		}
 	}
-	return info, nil
+	return info
 }
 
 // Infos returns the state of the first most of the used indexes, by database and design document. Those that cannot be

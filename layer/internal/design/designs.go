@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/divandb/divan/layer/internal/cache"
 	"github.com/divandb/divan/layer/internal/db"
@@ -89,8 +90,9 @@ func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 		case err == nil:
 			designs = append(designs, design)
 		case fault.KindOf(err) == fault.Invalid:
-			StateOf(t.Db.Store).Log.Warn("design document cannot be used", "database", t.Db.Name(), "id", e.Id, "error",
-				err)
+			if state := StateOf(t.Db.Store); state.unusable.isNew(Key{t.Core.Number, e.Id, e.Rev}) {
+				state.Log.Warn("design document cannot be used", "database", t.Db.Name(), "id", e.Id, "error", err)
+			}
 		default:
 			return nil, err
 		}
@@ -105,6 +107,33 @@ type State struct {
 	Designs *cache.Cache[Key, *Design]
 	Maps    *cache.Cache[string, Maps]
 	Log     *slog.Logger
+
+	unusable logged
+}
+
+// logged remembers of which design documents the log says that they cannot be used, since designs are listed again and
+// again. It is safe for concurrent use.
+type logged struct {
+	mu struct {
+		sync.Mutex
+		of map[Key]bool
+	}
+}
+
+// maxLogged bounds how many are remembered.
+const maxLogged = 1000
+
+func (l *logged) isNew(k Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.of[k] {
+		return false
+	}
+	if l.mu.of == nil || len(l.mu.of) >= maxLogged {
+		l.mu.of = map[Key]bool{}
+	}
+	l.mu.of[k] = true
+	return true
 }
 
 // Limits of the caches, in bytes of source text.

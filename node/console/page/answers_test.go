@@ -96,7 +96,7 @@ func answers() map[string]any {
 			Plan: "Seq Scan on docs (actual rows=128 loops=1)"}}, 1),
 		"shards": list([]state.Shard{{Node: "n1", Database: "orders", Shard: "3", Owner: "n3", State: "following",
 			Listeners: 12, Lag: 2.5}}, 1),
-		"indexes": list([]state.Index{{Node: "n1", Database: "orders", Design: "_design/by", Views: []string{"customer"},
+		"indexes": list([]state.Index{{Database: "orders", Design: "_design/by", Views: []string{"customer"},
 			Rows: 300_000, Bytes: 12e6, Errors: 2, Lag: 2}}, 1),
 		"events": state.EventPage{Now: now, Events: events, Stories: []state.Story{story}, Absent: []state.Absent{}},
 		"tasks":  map[string]any{"now": now, "tasks": []state.Task{}},

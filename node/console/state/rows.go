@@ -33,8 +33,10 @@ type Report struct {
 	Skew float64 `json:"skew,omitempty"`
 	// Reasons are why the node needs an operator: "name: what is wrong and what to do".
 	Reasons []string `json:"reasons,omitempty"`
-	// Skips are indexes that the node has used last and that lack documents: at most MaxSkips, those of most documents.
-	Skips []Skips `json:"skips,omitempty"`
+	// Skips are indexes that lack documents, used or not: at most MaxSkips, those of most documents. Skipping is how
+	// many there are.
+	Skips    []Skips `json:"skips,omitempty"`
+	Skipping int     `json:"skipping,omitempty"`
 	// Store is why the store does not answer the node, or empty.
 	Store string `json:"store,omitempty"`
 	// Now has the last value of each series that has one.
@@ -149,9 +151,8 @@ func (s *Shard) Seen() *Shard {
 	return s
 }
 
-// Index is an index that a node builds or was recently asked for.
+// Index is the index of a design document.
 type Index struct {
-	Node     string   `json:"node"`
 	Database string   `json:"database"`
 	Design   string   `json:"design"`
 	Views    []string `json:"views"`
@@ -163,9 +164,13 @@ type Index struct {
 	Current  bool     `json:"current"`
 	// Lag is how many seconds it is behind; negative if it was never built.
 	Lag float64 `json:"lag"`
-	// Task is its build, if there is one.
-	Task *Task `json:"task,omitempty"`
-	// Look, unless nil, reads the row with the values that are absent: Rows, Bytes, Errors, Skipped, Current and Lag.
+	// Task is its build, if one is under way, and Nodes are those that work on it.
+	Task  *Task    `json:"task,omitempty"`
+	Nodes []string `json:"nodes,omitempty"`
+	// Failures is how often its build has failed in a row, and Failure the last reason.
+	Failures int    `json:"failures,omitempty"`
+	Failure  string `json:"failure,omitempty"`
+	// Look, unless nil, reads the row as it is now, without Task, Nodes and Failures. It is then that of a while ago.
 	Look func(context.Context) (Index, error) `json:"-"`
 }
 
@@ -190,8 +195,11 @@ type Task struct {
 
 // Job is a job of the store's queue.
 type Job struct {
-	Type     string     `json:"type"`
-	ID       string     `json:"id"`
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	// Database and Design are those of the index that it builds, if it does.
+	Database string     `json:"database,omitempty"`
+	Design   string     `json:"design,omitempty"`
 	State    string     `json:"state"`
 	Worker   string     `json:"worker,omitempty"`
 	Token    int64      `json:"token"`

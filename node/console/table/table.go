@@ -30,6 +30,8 @@ type Query struct {
 	Desc bool   `json:"desc"`
 	// Search has words that all occur in a row, in any case.
 	Search string `json:"search"`
+	// Database, unless empty, leaves out the rows of other databases.
+	Database string `json:"database,omitempty"`
 	// After continues after a page: its Next.
 	After string `json:"after"`
 	// Limit is the number of rows; 0 means DefaultLimit.
@@ -81,6 +83,8 @@ type Table[T any] struct {
 	ID func(*T) string
 	// Search returns the texts that are searched.
 	Search func(*T) []string
+	// Database returns the database that a row is about; nil if rows are not about databases.
+	Database func(*T) string
 }
 
 // cursor is the position of a row.
@@ -143,6 +147,7 @@ type plan[T any] struct {
 	key   func(*T) Key
 	sort  string
 	desc  bool
+	only  string
 	words []string
 	after *cursor
 	limit int
@@ -162,6 +167,9 @@ func (t Table[T]) plan(q Query) (*plan[T], error) {
 	if p.key = t.Columns[p.sort]; p.key == nil {
 		return nil, QueryError("`sort` must be one of " +
 			strings.Join(slices.Sorted(maps.Keys(t.Columns)), ", "))
+	}
+	if p.only = q.Database; p.only != "" && t.Database == nil {
+		return nil, QueryError("`database` does not apply to this list")
 	}
 	if len(q.Search) > maxSearch {
 		return nil, queryErrorf("`search` must not be longer than %d bytes", maxSearch)
@@ -195,6 +203,9 @@ func (p *plan[T]) compare(a, b cursor) int {
 }
 
 func (p *plan[T]) matches(row *T) bool {
+	if p.only != "" && p.Database(row) != p.only {
+		return false
+	}
 	if len(p.words) == 0 {
 		return true
 	}

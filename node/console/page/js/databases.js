@@ -139,7 +139,8 @@ const reshard = async (name, given) => {
 
 /** The page of one database. It returns what ends it. */
 const one = (place, say, name) => {
-  const shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
+  const of = { database: name },
+    shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
   place.append(
     section(
@@ -189,16 +190,17 @@ const one = (place, say, name) => {
     ),
   );
   const stops = [
-    list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, name, true),
+    list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, '', true, of),
     list(
       place,
       'indexes',
       'Indexes',
       indexColumns,
-      none('No index of this database was used recently.'),
+      none('Its design documents have no views.'),
       say,
-      name,
+      '',
       true,
+      of,
     ),
     list(
       place,
@@ -207,8 +209,9 @@ const one = (place, say, name) => {
       shardColumns,
       none('No one listens to its changes.'),
       say,
-      name,
+      '',
       true,
+      of,
     ),
     reshards(place, name),
   ];

@@ -1,5 +1,5 @@
 // Views that are one list each.
-import { el, section, text, time, count, bytes, link, badge, duration, measure, redraw } from './dom.js';
+import { el, section, text, time, count, plural, bytes, link, badge, duration, measure, redraw } from './dom.js';
 import { list, table } from './table.js';
 import { follow } from './source.js';
 import { eventColumns } from './stories.js';
@@ -39,7 +39,7 @@ export const indexColumns = [
   {
     title: 'State',
     sort: 'lag',
-    cell: x =>
+    cell: x => [
       x.task
         ? [
             el('progress', { max: 100, value: x.task.progress, 'aria-label': 'progress' }),
@@ -49,7 +49,11 @@ export const indexColumns = [
           ]
         : x.current
           ? badge('ok', 'up to date')
-          : badge('pending', x.building ? 'building' : `${duration(x.lag)} behind`),
+          : badge('pending', x.building ? 'building' : x.lag < 0 ? 'not built yet' : `${duration(x.lag)} behind`),
+      x.failures
+        ? el('span', { class: 'bad' }, ` failed ${plural(x.failures, 'time')}: ${text(x.failure)}`)
+        : '',
+    ],
   },
   { title: 'Rows', sort: 'rows', cell: x => count(x.rows), number: true },
   { title: 'Size', sort: 'bytes', cell: x => bytes(x.bytes), number: true },
@@ -62,7 +66,12 @@ export const indexColumns = [
         : '0',
     number: true,
   },
-  { title: 'Used on', sort: 'node', cell: x => node(x.node), extra: true },
+  {
+    title: 'Built on',
+    sort: 'node',
+    cell: x => (x.nodes || []).map((name, i) => [i ? ', ' : '', node(name)]),
+    extra: true,
+  },
   { title: '', cell: x => button('Rebuild',
     `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. ` +
       'Requests for its views wait until then.',
@@ -181,7 +190,7 @@ export const indexes = view(
   'indexes',
   'Indexes',
   indexColumns,
-  'No view was asked for recently. A view is a map function in a design document; asking for it builds its index.',
+  'There is no view. A view is a map function in a design document; asking for it builds its index.',
 );
 export const replications = view(
   'replications',

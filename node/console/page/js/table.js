@@ -131,12 +131,13 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
         },
         label,
       );
-    const now = JSON.stringify([p.rows, p.partial, p.sort, p.desc, p.next, q.search, before.length]);
+    const now = JSON.stringify([p.rows, p.partial, p.note, p.sort, p.desc, p.next, q.search, before.length]);
     if (now === drawn) return; // most updates of a quiet cluster change only the time
     drawn = now;
     redraw(
       body,
       p.partial ? el('p', { class: 'warn' }, p.partial) : '',
+      p.note ? el('p', { class: 'dim' }, p.note) : '',
       p.rows.length
         ? table(caption, columns, p.rows, { sort: p.sort, desc: p.desc, by })
         : q.search

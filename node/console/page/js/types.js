@@ -59,6 +59,7 @@
  * @property {number} [skew]
  * @property {Array<string>} [reasons]
  * @property {Array<Skips>} [skips]
+ * @property {number} [skipping]
  * @property {string} [store]
  * @property {Object<string, number>} [now]
  * @property {Object<string, Line>} [lines]
@@ -98,7 +99,6 @@
 
 /**
  * @typedef {Object} Index
- * @property {string} node
  * @property {string} database
  * @property {string} design
  * @property {Array<string>} views
@@ -110,6 +110,9 @@
  * @property {boolean} current
  * @property {number} lag
  * @property {Task} [task]
+ * @property {Array<string>} [nodes]
+ * @property {number} [failures]
+ * @property {string} [failure]
  */
 
 /**
@@ -134,6 +137,8 @@
  * @typedef {Object} Job
  * @property {string} type
  * @property {string} id
+ * @property {string} [database]
+ * @property {string} [design]
  * @property {string} state
  * @property {string} [worker]
  * @property {number} token
