@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func (n own) acts() console.Acts {
 			ctx, cancel := context.WithTimeout(ctx, restartWithin)
 			defer cancel()
 			if err := running.Restart(ctx, id); errors.Is(err, context.DeadlineExceeded) {
-				return err // it may still happen
+				return fmt.Errorf("the actor has not restarted within %v, and may still: %w", restartWithin, err)
 			} else if err != nil {
 				return console.Refused(err.Error())
 			}

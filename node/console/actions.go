@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -209,12 +210,33 @@ func (a *Action) check() (act, error) {
 }
 
 // actHere does an action on this node alone.
-func (c *local) actHere(ctx context.Context, a Action) (struct{}, error) {
+func (c *local) actHere(ctx context.Context, a Action) error {
 	kind, err := a.check()
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
-	return struct{}{}, kind.do(ctx, c.o.Acts, a)
+	return kind.do(ctx, c.o.Acts, a)
+}
+
+// actQuestion asks a node to do an action. A node of version 0.2.0, which knows no Doubts, gets and gives each failure
+// as a refusal.
+type actQuestion struct {
+	Action
+	Doubts bool `json:"doubts,omitempty"`
+}
+
+// actAnswer is the answer of a node that has not refused. Doubt says why it does not know whether it has done it.
+type actAnswer struct {
+	Doubt string `json:"doubt,omitempty"`
+}
+
+// actAsked does an action for another node.
+func (c *local) actAsked(ctx context.Context, q actQuestion) (a actAnswer, err error) {
+	err = c.actHere(ctx, q.Action)
+	if q.Doubts && perhapsDone(err) {
+		return actAnswer{c.o.told(err)}, nil
+	}
+	return a, err
 }
 
 // Act does an action for a user, on the nodes that it concerns, and records it as an event. It is done if it is done on
@@ -263,19 +285,25 @@ func perhapsDone(err error) bool {
 
 func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 	if node == c.o.Node {
-		_, err := c.local.actHere(ctx, a)
-		return c.o.plain(err)
+		return c.o.plain(c.local.actHere(ctx, a))
 	}
 	if !slices.Contains(c.peers.Others(), node) {
 		return Refused("there is no node " + node)
 	}
-	request, err := encodeQuestion("act", a)
+	request, err := encodeQuestion("act", actQuestion{a, true})
+	var r reply
+	var told actAnswer
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, actWithin)
 		defer cancel()
-		_, err = c.peers.Request(ctx, node, request)
+		var text []byte
+		if text, err = c.peers.Request(ctx, node, request); err == nil {
+			err = unreadable(errors.Join(json.Unmarshal(text, &r), json.Unmarshal(r.Value, &told)))
+		}
 	}
 	switch {
+	case err == nil && told.Doubt != "":
+		return fmt.Errorf("%s: %s", node, told.Doubt)
 	case err == nil:
 		return nil
 	case perhapsDone(err):

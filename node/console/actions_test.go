@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ func (p *parts) acts() console.Acts {
 		Rebuild: func(_ context.Context, db, design string) error { did("rebuild", db, design); return nil },
 		RestartActor: func(_ context.Context, id string) error {
 			did("restart", id)
+			if id == "slow" {
+				return fmt.Errorf("the actor may still restart: %w", context.DeadlineExceeded)
+			}
 			if id != "node:n2/jobs" {
 				return console.Refused("there is no such actor any more")
 			}
@@ -98,6 +102,10 @@ func TestConsole_Act(t *testing.T) {
 			"index of _design/d in db removed and built again by anna"},
 		{`{"do":"restart_actor","node":"n2","id":"node:n2/jobs"}`, 200, [2]string{"", "restart node:n2/jobs"},
 			"actor node:n2/jobs restarted by anna"},
+		{`{"do":"restart_actor","node":"n2","id":"slow"}`, 503, [2]string{"", "restart slow"},
+			"perhaps not done: actor slow restarted by anna"},
+		{`{"do":"restart_actor","node":"n2","id":"x"}`, 409, [2]string{"", "restart x"},
+			"not done: actor x restarted by anna"},
 		{`{"do":"restart_actor","node":"n1","id":"x"}`, 409, [2]string{"restart x", ""},
 			"not done: actor x restarted by anna"},
 		{`{"do":"forget","member":"n9"}`, 200, [2]string{"forget n9", "forget n9"},

@@ -77,7 +77,7 @@ func New(o Options) *Console {
 		"tasks":    answering(c.local.tasksHere),
 		"used":     answering(c.local.usedHere),
 		"trails":   answering(c.local.trailsHere),
-		"act":      answering(c.local.actHere),
+		"act":      answering(c.local.actAsked),
 		"storage":  answering(c.local.storageHere),
 		"scripts":  answering(c.local.scriptsHere),
 		"settings": answering(c.local.settingsHere),

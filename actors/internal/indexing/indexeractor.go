@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // indexerSpec returns the actor of one index job.
@@ -78,11 +80,7 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 		})
 	case reportJob:
 		if e.err != nil {
-			level := slog.LevelError
-			if layer.KindOf(e.err) == layer.Unavailable && !layer.Local(e.err) {
-				level = slog.LevelWarn // as while the store is restarted; the job is run again
-			}
-			x.tree.Log.Log(context.Background(), level, "index build failed", "database", t.what.Database,
+			x.tree.Log.Log(context.Background(), FailureLevel(e.err), "index build failed", "database", t.what.Database,
 				"design", t.what.Design, "error", e.err)
 		}
 		sh.Do(func(ctx context.Context) any {
@@ -95,7 +93,8 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			case layer.KindOf(err) == layer.Conflict:
 				x.tree.Log.Debug("index job was taken over before it was reported", "job", t.job.ID)
 			default:
-				x.tree.Log.Warn("could not report an index job", "job", t.job.ID, "error", err)
+				x.tree.Log.Log(context.Background(), min(slog.LevelWarn, FailureLevel(err)),
+					"could not report an index job", "job", t.job.ID, "error", err)
 			}
 			return jobReported{e.outcome}
 		})
@@ -154,4 +153,16 @@ func (o *openBuild) close() {
 	o.mu.Unlock()
 	o.steps.Wait()
 	o.Build.Close()
+}
+
+// FailureLevel is the level at which a build that failed is logged. The job is run again. That the store does not
+// answer is told once, for all that fails because of it.
+func FailureLevel(err error) slog.Level {
+	switch {
+	case kv.IsCode(err, kv.CodeUnreachable) || errors.Is(err, kv.ErrConnectionLost):
+		return slog.LevelDebug
+	case layer.KindOf(err) == layer.Unavailable && !layer.Local(err): // the store answers, but too slowly
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }

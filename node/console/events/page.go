@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 const pageHead = "# Events\n\n" +
@@ -22,8 +21,7 @@ func Markdown() string {
 		k := kinds[name]
 		about := k.about
 		if k.limited {
-			about += fmt.Sprintf(" (at most %d per minute are listed one by one)",
-				int(time.Minute/refill))
+			about += fmt.Sprintf(" (at most %d per minute are listed one by one)", burst)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", name, k.severity, k.log, about, k.advice)
 	}

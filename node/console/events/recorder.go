@@ -18,10 +18,8 @@ const (
 	// of those that anyone can cause.
 	maxBytes     = 1 << 20
 	maxStrangers = 200
-	// burst is how many events of a limited kind may follow each other at once, and refill how long it takes until
-	// there may be one more.
-	burst  = 10
-	refill = 6 * time.Second
+	// burst is how many events of a limited kind are kept of any minute.
+	burst = 10
 
 	maxName   = 256
 	maxText   = 512
@@ -36,26 +34,20 @@ type Recorder struct {
 
 	mu struct {
 		sync.Mutex
-		last      int64         // number of the last event
-		changes   int64         // incremented by each event, also by one that repeats another
-		own       []state.Event // oldest first
-		bytes     int           // of own
-		strangers []state.Event // oldest first
-		limits    map[state.EventKind]*limit
-		changed   chan struct{} // closed and replaced by each event
+		last      int64                           // number of the last event
+		changes   int64                           // incremented by each event, also by one that repeats another
+		own       []state.Event                   // oldest first
+		bytes     int                             // of own
+		strangers []state.Event                   // oldest first
+		limits    map[state.EventKind][]time.Time // when the last events were kept, at most burst of them
+		changed   chan struct{}                   // closed and replaced by each event
 	}
-}
-
-// limit is a token bucket.
-type limit struct {
-	tokens float64
-	at     time.Time
 }
 
 // New returns the Recorder of a node.
 func New(node string, log *slog.Logger) *Recorder {
 	r := &Recorder{node: node, life: rand.Text()[:6], log: log}
-	r.mu.limits = map[state.EventKind]*limit{}
+	r.mu.limits = map[state.EventKind][]time.Time{}
 	r.mu.changed = make(chan struct{})
 	return r
 }
@@ -140,21 +132,16 @@ func (r *Recorder) keep(e state.Event, limited bool) bool {
 	return true
 }
 
-// allows takes a token of a kind.
+// allows reports whether one more event of a kind is kept, and counts it.
 func (r *Recorder) allows(kind state.EventKind, now time.Time) bool {
-	l := r.mu.limits[kind]
-	if l == nil {
-		l = &limit{burst, now}
-		r.mu.limits[kind] = l
+	kept := r.mu.limits[kind]
+	if len(kept) == burst {
+		if passed := now.Sub(kept[0]); passed >= 0 && passed < time.Minute { // unless the clock was set back
+			return false
+		}
+		kept = slices.Delete(kept, 0, 1)
 	}
-	if passed := now.Sub(l.at); passed > 0 {
-		l.tokens = min(burst, l.tokens+passed.Seconds()/refill.Seconds())
-		l.at = now
-	}
-	if l.tokens < 1 {
-		return false
-	}
-	l.tokens--
+	r.mu.limits[kind] = append(kept, now)
 	return true
 }
 
