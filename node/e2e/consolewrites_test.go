@@ -19,7 +19,11 @@ func TestConsole_Conflicts(t *testing.T) {
 		c.ok("PUT", "/orders/o1?new_edits=false", `{"leaf":"`+n+`","_revisions":{"start":2,"ids":["`+
 			strings.Repeat(n, 32)+`","`+strings.Repeat("0", 32)+`"]}}`)
 	}
-	p := showing(t, b, node, "databases/orders/doc/o1", browser.View{})
+	p := showing(t, b, node, "databases/orders", browser.View{})
+	p.WaitText("1 document in conflict")
+	p.Eval(`[...document.querySelectorAll('#view a')].find(a => a.textContent.includes('in conflict')).click()`, nil)
+	p.WaitText("1 shown")
+	p.Eval(`location.hash = '#/databases/orders/doc/o1'`, nil)
 	keep := func(winner string) {
 		t.Helper()
 		p.WaitText("2 conflicts")
@@ -50,6 +54,9 @@ func TestConsole_Conflicts(t *testing.T) {
 	if got := c.object("GET", "/orders/o1?conflicts=true", ""); got["leaf"] != "a" || got["_conflicts"] != nil {
 		t.Errorf("readers get %v", got)
 	}
+	p.Eval(`location.hash = '#/databases/orders'`, nil)
+	p.WaitText("no document in conflict")
+	p.WaitText("Refused writes")
 	well(t, p)
 }
 

@@ -85,8 +85,7 @@ func TestPage_hostile(t *testing.T) {
 	}
 	var poison func(key string, v any) any
 	keep := map[string]bool{"now": true, "at": true, "since": true, "began": true, "ended": true, "sort": true,
-		"next": true,
-		"unit": true, "until": true}
+		"next": true, "unit": true, "until": true, "token": true} // without a token no SQL is answered
 	poison = func(key string, v any) any {
 		switch v := v.(type) {
 		case map[string]any:

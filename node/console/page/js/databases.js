@@ -2,7 +2,7 @@
 import { el, shown, section, text, count, plural, bytes, measure, link } from './dom.js';
 import { list, table } from './table.js';
 import { ask, confirm, button } from './actions.js';
-import { act, couch, deleteDatabase, path, read } from './source.js';
+import { act, couch, deleteDatabase, path, read, sql } from './source.js';
 import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
@@ -49,7 +49,7 @@ const columns = [
     extra: true,
   },
   { title: 'Writes', sort: 'writes', cell: d => rate(d.writes, d.write_line, `${text(d.name)}: documents written`), number: true },
-  { title: 'Conflicts', sort: 'refused', cell: d => rate(d.refused), number: true, extra: true },
+  { title: 'Refused writes', sort: 'refused', cell: d => rate(d.refused), number: true, extra: true },
   { title: 'Reads', sort: 'reads', cell: d => rate(d.reads), number: true, extra: true },
   { title: 'Feed rows', sort: 'feed', cell: d => rate(d.feed, d.feed_line, `${text(d.name)}: feed rows`), number: true },
 ];
@@ -114,6 +114,47 @@ const reshards = (place, name) => {
   return load.ends;
 };
 
+const countedAtOnce = 20000; // documents, which takes less than a second
+
+/**
+ * How many documents are in conflict, in an element, and a function that ends the counting. It reads every document: the
+ * store keeps no such number. Of many documents it is counted when somebody asks.
+ */
+const conflicting = (name, docs) => {
+  const box = el('span', { role: 'status' }),
+    leaving = new AbortController();
+  const load = recovering(
+    async current => {
+      box.replaceChildren(el('span', { class: 'dim' }, 'counting documents in conflict …'));
+      const found = await sql(name, 'SELECT count(DISTINCT id) FROM conflicts WHERE NOT deleted', {
+        signal: leaving.signal,
+      });
+      if (!current()) return;
+      const n = Number(found.results[0].rows[0][0]);
+      box.replaceChildren(
+        n
+          ? link(['databases', name, 'docs'], `${plural(n, 'document')} in conflict`, { show: 'conflicts' })
+          : 'no document in conflict',
+      );
+    },
+    e => box.replaceChildren(el('span', { class: 'bad' }, shown(`documents in conflict: ${e.message}`))),
+    () => {},
+  );
+  if (docs <= countedAtOnce) load();
+  else
+    box.replaceChildren(
+      el('button', { click: load }, 'Count documents in conflict'),
+      el('span', { class: 'dim' }, docs === undefined ? '' : ` reads ${plural(docs, 'document')}`),
+    );
+  return [
+    box,
+    () => {
+      leaving.abort();
+      load.ends();
+    },
+  ];
+};
+
 const mostShards = 64; // unless set
 
 /** Reshards a database, if the number that is given makes sense and is not that of now. */
@@ -137,8 +178,9 @@ const reshard = async (name, given) => {
   );
 };
 
-/** The page of one database. It returns what ends it. */
-const one = (place, say, name) => {
+/** The page of one database with so many documents, if that is known. It returns what ends it. */
+const one = (place, say, name, docs) => {
+  const [conflicts, uncounted] = conflicting(name, docs);
   const of = { database: name },
     shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
@@ -187,9 +229,11 @@ const one = (place, say, name) => {
         ),
       ),
       wrong,
+      el('p', {}, conflicts),
     ),
   );
   const stops = [
+    uncounted,
     list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, '', true, of),
     list(
       place,
@@ -227,19 +271,22 @@ export const databases = (place, say, [name, ...rest], query) => {
   if (rest.length) return documents(place, say, name, rest, query);
   let end = () => {},
     stopped = false;
-  const draw = () => {
-    if (!stopped) end = one(place, say, name);
+  const draw = docs => {
+    if (!stopped) end = one(place, say, name, docs);
   };
-  couch('GET', path(name)).then(draw, e => {
-    if (e.status !== 404 && e.status !== 400) draw(); // its row says what is wrong with it
-    else if (!stopped)
-      place.append(
-        section(
-          name,
-          el('p', { class: 'none' }, 'There is no such database. ', link(['databases'], 'All databases')),
-        ),
-      );
-  });
+  couch('GET', path(name)).then(
+    found => draw(JSON.parse(found).doc_count),
+    e => {
+      if (e.status !== 404 && e.status !== 400) draw(); // its row says what is wrong with it
+      else if (!stopped)
+        place.append(
+          section(
+            name,
+            el('p', { class: 'none' }, 'There is no such database. ', link(['databases'], 'All databases')),
+          ),
+        );
+    },
+  );
   return () => {
     stopped = true;
     end();
