@@ -25,6 +25,8 @@ type nodeName struct {
 	Acts int `json:"acts,omitempty"`
 	// Asked identifies the question whether the holder is alive. The holder clears it.
 	Asked string `json:"asked,omitempty"`
+	// Drained is set when the holder gives its background work to others, for the rest of its life.
+	Drained bool `json:"drained,omitempty"`
 }
 
 // NodeName is the claim of one node, from one start to its end, to its name. The store determines which of the nodes
@@ -41,8 +43,8 @@ type NodeName struct {
 // NodeName returns a claim to a name. It does not take the name: call Take first. After that, the other methods may be
 // called concurrently.
 func (s *Store) NodeName(name string) *NodeName {
-	key := tuple.AppendString(s.Section(keyspace.Nodes), name)
-	return &NodeName{store: s.Store, key: key, life: rand.Text()[:16], patience: nodeNamePatience}
+	return &NodeName{store: s.Store, key: nodeNameKey(s.Store, name), life: rand.Text()[:16],
+		patience: nodeNamePatience}
 }
 
 // Take takes the name for the node at a gossip address. If another node has the name and is alive, it takes nothing and
@@ -139,7 +141,7 @@ func (n *NodeName) ask(ctx context.Context, holder nodeName) (lives bool, silent
 func (n *NodeName) Confirm(ctx context.Context) (holder string, err error) {
 	now, err := n.change(ctx, func(now nodeName) nodeName {
 		if now.Life == n.life || now.Gossip == "" {
-			return nodeName{Gossip: n.gossip, Life: n.life, Acts: now.Acts + 1}
+			return n.acts(now)
 		}
 		return now
 	})
@@ -187,13 +189,49 @@ func (n *NodeName) answer(ctx context.Context) error {
 	_, err := n.change(ctx, func(now nodeName) nodeName {
 		switch {
 		case now.Life == n.life && now.Asked != "":
-			return nodeName{Gossip: n.gossip, Life: n.life, Acts: now.Acts + 1}
+			return n.acts(now)
 		case now.Gossip == "":
 			return nodeName{Gossip: n.gossip, Life: n.life}
 		}
 		return now
 	})
 	return err
+}
+
+// acts returns the value after an action of the holder.
+func (n *NodeName) acts(now nodeName) nodeName {
+	return nodeName{Gossip: n.gossip, Life: n.life, Acts: now.Acts + 1, Drained: now.Life == n.life && now.Drained}
+}
+
+// Drain records that this node gives its background work to others, until the end of its life, if one of the others
+// does such work: it has its name and is not drained. It reports whether it is recorded. Of nodes that drain at the
+// same moment all but the last succeed. If there is an error, it may be recorded nevertheless, and can be repeated.
+func (n *NodeName) Drain(ctx context.Context, others []string) (drained bool, err error) {
+	drained, _, err = db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (bool, error) {
+		now, err := n.read(tx)
+		switch {
+		case err != nil:
+			return false, err
+		case now.Life != n.life:
+			return false, &Error{Kind: Conflict, Reason: "the node does not have its name"}
+		case now.Drained:
+			return true, nil
+		}
+		for _, name := range others {
+			other, err := readNodeName(tx, nodeNameKey(n.store, name))
+			if err != nil {
+				return false, err
+			}
+			if other.Gossip == "" || other.Drained {
+				continue
+			}
+			now = n.acts(now)
+			now.Drained = true
+			return true, n.write(tx, now)
+		}
+		return false, nil
+	})
+	return drained, err
 }
 
 // Release gives up the name if this node has it.
@@ -218,19 +256,24 @@ func (n *NodeName) change(ctx context.Context, f func(now nodeName) nodeName) (n
 		if after == before {
 			return after, nil
 		}
-		tx.MakesRoom() // allowed in a full store, where a node must still be able to start
-		if after == (nodeName{}) {
-			tx.Clear(n.key)
-			return after, nil
-		}
-		text, err := json.Marshal(after)
-		if err != nil {
-			return nodeName{}, err
-		}
-		tx.Set(n.key, text)
-		return after, nil
+		return after, n.write(tx, after)
 	})
 	return after, err
+}
+
+// write is allowed in a full store, where a node must still be able to start.
+func (n *NodeName) write(tx kv.Transaction, value nodeName) error {
+	tx.MakesRoom()
+	if value == (nodeName{}) {
+		tx.Clear(n.key)
+		return nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	tx.Set(n.key, text)
+	return nil
 }
 
 // look reads the value. The watch becomes ready when the value changes. The caller cancels it.
@@ -249,9 +292,15 @@ func (n *NodeName) look(ctx context.Context) (now nodeName, w kv.Watch, err erro
 	return now, w, err
 }
 
-func (n *NodeName) read(tx kv.Transaction) (nodeName, error) {
+func nodeNameKey(s *db.Store, name string) []byte {
+	return tuple.AppendString(s.Section(keyspace.Nodes), name)
+}
+
+func (n *NodeName) read(tx kv.Transaction) (nodeName, error) { return readNodeName(tx, n.key) }
+
+func readNodeName(tx kv.Transaction, key []byte) (nodeName, error) {
 	var now nodeName
-	value, err := tx.Get(n.key).Wait()
+	value, err := tx.Get(key).Wait()
 	if err != nil || value == nil {
 		return now, err
 	}

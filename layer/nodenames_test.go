@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -222,5 +223,62 @@ func TestNodeName_Release(t *testing.T) {
 	}
 	if holder := takeName(t, c, "c", alive); holder != "" {
 		t.Errorf("c finds holder %q", holder)
+	}
+}
+
+// Of nodes that drain at the same moment one is left that works.
+func TestNodeName_Drain(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	var names []string
+	var nodes []*layer.NodeName
+	for i := range 4 {
+		names = append(names, fmt.Sprint("n", i))
+		nodes = append(nodes, s.NodeName(names[i]))
+		if _, err := nodes[i].Drain(t.Context(), names); layer.KindOf(err) != layer.Conflict {
+			t.Errorf("a node without its name drains: %v", err)
+		}
+		takeName(t, nodes[i], names[i], dead)
+	}
+	drain := func(i int) bool {
+		others := append(slices.Delete(slices.Clone(names), i, i+1), "gone")
+		drained, err := nodes[i].Drain(t.Context(), others)
+		if err != nil {
+			t.Error(err)
+		}
+		return drained
+	}
+	for round := range 10 {
+		var draining sync.WaitGroup
+		var drained [4]bool
+		for i := range nodes {
+			draining.Go(func() { drained[i] = drain(i) })
+		}
+		draining.Wait()
+		left := -1
+		for i, yes := range drained {
+			confirmed(t, nodes[i], "") // a node that does anything else stays drained
+			if again := drain(i); again != yes {
+				t.Errorf("round %d: %s drains %v, and then %v", round, names[i], yes, again)
+			}
+			switch {
+			case !yes && left >= 0:
+				t.Errorf("round %d: neither %s nor %s drain", round, names[left], names[i])
+			case !yes:
+				left = i
+			}
+		}
+		if left < 0 {
+			t.Fatalf("round %d: all are drained", round)
+		}
+		other := (left + 1) % 4 // starts again and works
+		nodes[other] = s.NodeName(names[other])
+		takeName(t, nodes[other], names[other], dead)
+		if !drain(left) {
+			t.Errorf("round %d: %s does not drain, and another node works again", round, names[left])
+		}
+		for i := range nodes {
+			nodes[i] = s.NodeName(names[i])
+			takeName(t, nodes[i], names[i], dead)
+		}
 	}
 }

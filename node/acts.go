@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,20 +89,38 @@ func (n own) acts() console.Acts {
 			if n.draining.Load() {
 				return console.Refused("the node is being drained already")
 			}
-			if !othersWork(n.cluster.Members()) {
-				return console.Refused("no other node could do its background work: all others are drained or gone")
-			}
-			n.handOver(ctx, n.cluster.Drain)
-			return nil
+			return n.drainForOthers(ctx)
 		},
 	}
 }
 
-// othersWork reports whether another member is there and is not drained. One that is suspect keeps its work too.
-func othersWork(members []cluster.Member) bool {
-	return slices.ContainsFunc(members, func(m cluster.Member) bool {
-		return !m.Self && m.Status != cluster.Left && !m.Draining
-	})
+// drainForOthers drains the node if another one works. Gossip says which others are there, but the store decides, since
+// they may be drained at the same moment.
+func (n own) drainForOthers(ctx context.Context) error {
+	asking, cancel := context.WithTimeout(ctx, drainWithin)
+	defer cancel()
+	drained, err := n.claim.Drain(asking, working(n.cluster.Members()))
+	switch {
+	case err != nil:
+		return refused(err)
+	case !drained:
+		return console.Refused("no other node could do its background work: all others are drained or gone")
+	}
+	n.handOver(ctx, n.cluster.Drain)
+	return nil
+}
+
+// drainWithin is how long the store may take to record that a node is drained.
+const drainWithin = 2 * time.Second
+
+// working returns the other members that are there and are not drained. One that is suspect keeps its work too.
+func working(members []cluster.Member) (names []string) {
+	for _, m := range members {
+		if !m.Self && m.Status != cluster.Left && !m.Draining {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // restartWithin is how long an actor may take to begin a new life.

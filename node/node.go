@@ -12,6 +12,7 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
@@ -36,6 +37,7 @@ type Node struct {
 	httpListener, sqlListener net.Listener
 
 	*storage
+	claim     *layer.NodeName // to the node's name
 	auth      *auth.Authenticator
 	cluster   *cluster.Cluster
 	actors    *actors.System

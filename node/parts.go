@@ -120,11 +120,12 @@ func prepareReplications(n *Node) func(context.Context) error {
 func (n *Node) joinCluster(ctx context.Context) error {
 	c := n.cfg.Cluster
 	system := actors.NewActorSystem(n.log)
+	n.claim = n.store.NodeName(n.name)
 	var err error
 	n.cluster, err = cluster.Start(ctx, cluster.Options{
 		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join,
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
-		Store: n.store.UUID(), Claim: n.store.NodeName(n.name),
+		Store: n.store.UUID(), Claim: n.claim,
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
 		Receive: n.receive, Answer: n.others.answering(n.console.Answer), Notify: membersChanged(n),
 		Placed: n.happened.placed,

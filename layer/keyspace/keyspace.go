@@ -34,7 +34,8 @@ const (
 
 	// PrefixWindows is the allocator of prefix numbers. See layer/internal/db/prefixes.go.
 	PrefixWindows Section = 6
-	// Nodes records which node has a name: (Nodes, name) = JSON with its gossip address. See layer/nodenames.go.
+	// Nodes records which node has a name: (Nodes, name) = JSON with its gossip address, and whether it is drained.
+	// See layer/nodenames.go.
 	Nodes Section = 7
 	// Options holds the options that clients have changed at run time, for all nodes: (Options, section, key) = JSON,
 	// a string, or null for one that was deleted although it is configured. (Options) = random, new with every change,
