@@ -56,7 +56,7 @@ func (x indexes) lagsOf(ctx context.Context, name string) map[string]int64 {
 	if err != nil {
 		return lags
 	}
-	indexes, _, err := sqlreads.Lags(ctx, db)
+	indexes, err := sqlreads.Indexes(ctx, db)
 	if err != nil {
 		return lags
 	}

@@ -72,13 +72,49 @@ func (s *systemRelation) Columns() []exec.Column {
 	return out
 }
 
+// maxParts is how many databases are read at a time. At first it is one, since the statement may need few rows.
+const maxParts = 64
+
+// seenFrom returns the database that the relation is seen from.
+func (s *systemRelation) seenFrom() string {
+	if s.access.virtual {
+		return exec.SystemDatabase
+	}
+	return s.access.database
+}
+
+// PartColumn implements exec.Parted.
+func (s *systemRelation) PartColumn() int {
+	parted, ok := s.access.catalog.(exec.PartedCatalog)
+	if !ok || s.own != nil {
+		return -1
+	}
+	column := parted.PartColumn(s.table.Name, s.seenFrom())
+	return slices.IndexFunc(s.table.Columns, func(c exec.SystemColumn) bool { return c.Name == column })
+}
+
+// RowsOf implements exec.Parted.
+func (s *systemRelation) RowsOf(st *exec.State, parts []string) func(add func([]types.Datum) error) (bool, error) {
+	return s.inParts(st, func(_ exec.PartedCatalog, most int) ([]string, error) {
+		most = min(most, len(parts))
+		next := parts[:most]
+		parts = parts[most:]
+		return next, nil
+	})
+}
+
 // Rows implements exec.Relation.
 func (s *systemRelation) Rows(st *exec.State) func(add func([]types.Datum) error) (bool, error) {
-	database := s.access.database
-	if s.access.virtual {
-		database = exec.SystemDatabase
+	if s.PartColumn() >= 0 {
+		after := "" // the last database
+		return s.inParts(st, func(cat exec.PartedCatalog, most int) ([]string, error) {
+			names, err := cat.PartsAfter(st.Ctx, after, most)
+			if len(names) > 0 {
+				after = names[len(names)-1]
+			}
+			return names, err
+		})
 	}
-	after := "" // the last database
 	return func(add func([]types.Datum) error) (bool, error) {
 		cat, err := s.access.allowed(st.Ctx)
 		if err != nil {
@@ -92,16 +128,26 @@ func (s *systemRelation) Rows(st *exec.State) func(add func([]types.Datum) error
 			}
 			return false, nil
 		}
-		parted, ok := cat.(exec.PartedCatalog)
-		if !ok || !parted.InParts(s.table.Name, database) {
-			return false, s.addAll(cat.SystemRows(st.Ctx, s.table.Name, database), add)
-		}
-		name, rows, err := parted.Part(st.Ctx, s.table.Name, after)
-		if err != nil || name == "" {
+		return false, s.addAll(cat.SystemRows(st.Ctx, s.table.Name, s.seenFrom()), add)
+	}
+}
+
+// inParts returns a function that reads some of the databases that next returns, until it returns none.
+func (s *systemRelation) inParts(st *exec.State, next func(cat exec.PartedCatalog, most int) ([]string,
+	error)) func(add func([]types.Datum) error) (bool, error) {
+	most := 1
+	return func(add func([]types.Datum) error) (bool, error) {
+		cat, err := s.access.allowed(st.Ctx)
+		if err != nil {
 			return false, err
 		}
-		after = name
-		return true, s.addAll(rows, add)
+		parted := cat.(exec.PartedCatalog) // as the one that the statement was planned with
+		names, err := next(parted, most)
+		if err != nil || len(names) == 0 {
+			return false, err
+		}
+		most = min(2*most, maxParts)
+		return true, s.addAll(parted.Parts(st.Ctx, s.table.Name, names), add)
 	}
 }
 

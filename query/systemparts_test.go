@@ -34,22 +34,35 @@ func (parted) SystemTables() []exec.SystemTable {
 		{Name: "n", Type: "int8"}, {Name: "pad", Type: "text"}}}}
 }
 
-func (parted) InParts(table, database string) bool { return table == "pieces" && database == "divan" }
-
-func (p parted) Part(_ context.Context, _, after string) (string, iter.Seq2[[]any, error], error) {
-	last, _ := strconv.Atoi(after)
-	if last == partCount {
-		return "", nil, nil
+func (parted) PartColumn(table, database string) string {
+	if table == "pieces" && database == "divan" {
+		return "part"
 	}
-	*p.read++
-	name := fmt.Sprintf("%04d", last+1)
-	return name, func(yield func([]any, error) bool) {
-		for i := range partRows {
-			if !yield([]any{name, int64(i), fmt.Sprintf("%200d", i)}, nil) {
-				return
+	return ""
+}
+
+func (parted) PartsAfter(_ context.Context, after string, most int) (names []string, err error) {
+	last, _ := strconv.Atoi(after)
+	for i := last + 1; i <= min(last+most, partCount); i++ {
+		names = append(names, fmt.Sprintf("%04d", i))
+	}
+	return names, nil
+}
+
+func (p parted) Parts(_ context.Context, _ string, names []string) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for _, name := range names {
+			*p.read++
+			if n, err := strconv.Atoi(name); err != nil || n > partCount {
+				continue
+			}
+			for i := range partRows {
+				if !yield([]any{name, int64(i), fmt.Sprintf("%200d", i)}, nil) {
+					return
+				}
 			}
 		}
-	}, nil
+	}
 }
 
 // A relation in parts is read as far as its rows are needed, once in a statement, and its rows that do not fit in
@@ -73,15 +86,41 @@ func TestSession_SystemParts(t *testing.T) {
 		sql, want string
 		parts     int
 	}{
-		{"SELECT part, n FROM divan.pieces LIMIT 12", "0002|1", 2},
+		{"SELECT part, n FROM divan.pieces LIMIT 12", "0002|1", 3},
 		{"SELECT count(*), max(part), sum(n) FROM divan.pieces", "20000|2000|90000", partCount},
 		{"SELECT count(*) FROM divan.pieces a JOIN divan.pieces b USING (part, n)", "20000", partCount},
+		{"SELECT count(*), min(part) FROM divan.pieces WHERE part = '0777'", "10|0777", 1},
+		{"SELECT count(*) FROM divan.pieces WHERE part = '0777' AND n > 3", "6", 1},
+		{"SELECT count(*) FROM divan.pieces WHERE part IN ('0777', '0003', 'none', NULL)", "20", 3},
+		{"SELECT count(*) FROM divan.pieces WHERE part = ANY('{0777,0003}') AND part <> '0003'", "10", 2},
+		{"SELECT count(*) FROM divan.pieces WHERE part IN ('0777', '0003') AND part > '0003'", "10", 1},
+		{"SELECT count(*) FROM divan.pieces WHERE part = '0777' AND part = '0778'", "0", 0},
+		{"SELECT count(*) FROM divan.pieces WHERE part = NULL", "0", 0},
+		{"SELECT count(*) FROM divan.pieces WHERE part = '0777' OR n = 3", "2009", partCount},
+		{"SELECT count(*) FROM divan.pieces WHERE part > '1990'", "100", partCount},
+		{"SELECT count(*) FROM divan.pieces a, divan.pieces b WHERE a.part = '0001' AND b.part = '0002'", "100", 2},
+		{"SELECT count(*) FROM divan.pieces a JOIN divan.pieces b USING (part, n) WHERE a.part = '0001' AND " +
+			"b.part = '0001'", "10", 1},
+		{"SELECT count(*) FROM divan.pieces a LEFT JOIN divan.pieces b ON b.n = a.n AND b.part = '0002' " +
+			"WHERE a.part = '0001'", "10", 2},
+		{"SELECT count(*) FROM divan.pieces a WHERE part = '0001' AND EXISTS (SELECT FROM divan.pieces b " +
+			"WHERE b.part = '0002' AND b.n = a.n)", "10", 2},
 		{"SELECT (SELECT count(*) FROM divan.pieces), part FROM divan.pieces LIMIT 1", "20000|0001", partCount},
 	} {
 		read = 0
 		got, err := run(t.Context(), ss, c.sql, 100)
 		if err != nil || len(got) == 0 || !slices.Contains(got[len(got)-1:], c.want) || read != c.parts {
 			t.Errorf("%s: %q, %v; %d parts read", c.sql, got, err, read)
+		}
+	}
+	for sql, want := range map[string][]string{
+		"SELECT n FROM divan.pieces WHERE part IN ('0001', 'it''s') AND n > 3": {"System Read on divan.pieces",
+			"  Range: part = '0001' or part = 'it''s'", "  Filter: (n > 3)"},
+		"SELECT n FROM divan.pieces WHERE part < '0001' AND part = '0002'": {"Nothing",
+			"  Reason: no part satisfies WHERE"},
+	} {
+		if got, err := run(t.Context(), ss, "EXPLAIN (COSTS off) "+sql, 100); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", sql, got, err)
 		}
 	}
 }

@@ -41,6 +41,8 @@ type Table struct {
 	// session's database, or for all if ofAll is set or the session's is divan.
 	rowsOfOne func(ctx context.Context, db named, yield func(row ...any) bool) error
 	ofAll     bool
+	// few is set if a database has few rows, so that those of several may be in memory.
+	few bool
 }
 
 // named is a database with its name.
@@ -172,7 +174,7 @@ func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.S
 			Message: fmt.Sprintf("relation divan.%s does not exist", table)})
 	case t.rowsOfOne == nil:
 		return t.Rows(ctx, Scope{Catalog: c, Database: database})
-	case c.InParts(table, database):
+	case c.PartColumn(table, database) != "":
 		return c.allParts(ctx, table)
 	}
 	db, err := c.open(ctx, database)

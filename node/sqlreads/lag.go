@@ -22,67 +22,75 @@ type Shard struct {
 	Lag int64
 }
 
-// Lags reads how far a database's indexes and current shards are. It costs a few reads per index, and a few more
-// for each that is behind, however far.
-func Lags(ctx context.Context, db *layer.Database) (indexes []Index, shards []Shard, err error) {
-	maps, err := db.ShardMaps(ctx, layer.Seq{})
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(maps) > 0 {
-		now := maps[len(maps)-1]
-		for _, id := range now.Shards {
-			shards = append(shards, Shard{ID: id, Since: now.Since})
-		}
-	}
+// Indexes reads how far a database's indexes are. It costs a few reads per index, and a few more for those that are
+// behind, however far.
+func Indexes(ctx context.Context, db *layer.Database) (indexes []Index, err error) {
 	designs, err := db.Designs(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var oldest *layer.Seq
+	known := map[layer.Seq]int64{} // indexes built together have the same sequence
 	for _, d := range designs {
 		if len(d.Views) == 0 {
 			continue
 		}
 		state, err := db.Index(d).State(ctx)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
+		}
+		lag, ok := known[state.Seq]
+		if !ok && !state.Current() {
+			if lag, err = behind(ctx, db, layer.ChangesOptions{Since: state.Seq}); err != nil {
+				return nil, err
+			}
+			known[state.Seq] = lag
+		}
+		if state.Current() {
+			lag = 0
+		}
+		indexes = append(indexes, Index{Design: d, State: state, Lag: lag})
+	}
+	return indexes, nil
+}
+
+// ShardsOf returns how far the shards of a database's current map are. It costs a few reads per index, and if one is
+// behind, a few more for each shard.
+func ShardsOf(ctx context.Context, db *layer.Database, now *layer.ShardMap) (shards []Shard, err error) {
+	oldest, err := oldestIndex(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range now.Shards {
+		s := Shard{ID: id, Since: now.Since}
+		if oldest != nil {
+			if s.Lag, err = behind(ctx, db, layer.ChangesOptions{Since: *oldest, Shard: id}); err != nil {
+				return nil, err
+			}
+		}
+		shards = append(shards, s)
+	}
+	return shards, nil
+}
+
+// oldestIndex returns the position of the index that is furthest behind; nil if none is.
+func oldestIndex(ctx context.Context, db *layer.Database) (oldest *layer.Seq, err error) {
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range designs {
+		if len(d.Views) == 0 {
+			continue
+		}
+		state, err := db.Index(d).BriefState(ctx)
+		if err != nil {
+			return nil, err
 		}
 		if !state.Current() && (oldest == nil || state.Seq.Compare(*oldest) < 0) {
 			oldest = &state.Seq
 		}
-		indexes = append(indexes, Index{Design: d, State: state})
 	}
-	if oldest != nil {
-		err = count(ctx, db, *oldest, indexes, shards)
-	}
-	return indexes, shards, err
-}
-
-// count sets the lags. oldest is the position of the index that is furthest behind.
-func count(ctx context.Context, db *layer.Database, oldest layer.Seq, indexes []Index, shards []Shard) (err error) {
-	known := map[layer.Seq]int64{} // indexes built together have the same sequence
-	for i := range indexes {
-		ix := &indexes[i]
-		if ix.State.Current() {
-			continue
-		}
-		lag, ok := known[ix.State.Seq]
-		if !ok {
-			if lag, err = behind(ctx, db, layer.ChangesOptions{Since: ix.State.Seq}); err != nil {
-				return err
-			}
-			known[ix.State.Seq] = lag
-		}
-		ix.Lag = lag
-	}
-	for i := range shards {
-		shards[i].Lag, err = behind(ctx, db, layer.ChangesOptions{Since: oldest, Shard: shards[i].ID})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return oldest, nil
 }
 
 // behind returns how many changes a read with these options would find. The store adds up its counts and reads only a

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/node/sqlreads"
 )
 
-func TestLags(t *testing.T) {
+func TestIndexes_Lag(t *testing.T) {
 	s := newSource(t)
 	db, err := s.Store.Create(t.Context(), "db", layer.CreateOptions{Shards: 2})
 	if err != nil {
@@ -27,7 +27,15 @@ func TestLags(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	indexes, shards, err := sqlreads.Lags(t.Context(), db)
+	indexes, err := sqlreads.Indexes(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := db.ShardMaps(t.Context(), layer.Seq{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards, err := sqlreads.ShardsOf(t.Context(), db, &maps[len(maps)-1])
 	if err != nil || len(indexes) != 1 || len(shards) != 2 {
 		t.Fatal(indexes, shards, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/query/exec"
@@ -11,44 +13,99 @@ import (
 
 var _ exec.PartedCatalog = (*Catalog)(nil)
 
-// InParts implements exec.PartedCatalog. In the virtual database, relations about one database are about all.
-func (c *Catalog) InParts(table, database string) bool {
-	t := c.systemTable(table)
-	return t != nil && t.rowsOfOne != nil && (t.ofAll || database == exec.SystemDatabase)
-}
+const (
+	// readers is how many databases are read at once.
+	readers = 8
+	// namesAtOnce is how many names of databases are read at once.
+	namesAtOnce = 64
+)
 
-// Part implements exec.PartedCatalog. It reads one name after the other, so that neither all names are in memory nor a
-// snapshot of the store is kept between two parts.
-func (c *Catalog) Part(ctx context.Context, table, after string) (string, iter.Seq2[[]any, error], error) {
+// PartColumn implements exec.PartedCatalog. In the virtual database, relations about one database are about all.
+func (c *Catalog) PartColumn(table, database string) string {
 	t := c.systemTable(table)
-	for {
-		name, err := c.nameAfter(ctx, after)
-		if err != nil || name == "" {
-			return "", nil, err
-		}
-		db, err := c.open(ctx, name)
-		if err == nil {
-			return name, unlessGone(t.rowsOf(ctx, named{db, name})), nil
-		}
-		var re *exec.ReadError
-		if !errors.As(err, &re) || re.Kind != exec.NotFound && re.Kind != exec.Forbidden {
-			return "", nil, err
-		}
-		after = name // deleted meanwhile, or not readable by this user
+	switch {
+	case t == nil || t.rowsOfOne == nil:
+		return ""
+	case t.ofAll:
+		return "name"
+	case database == exec.SystemDatabase:
+		return "database"
 	}
+	return ""
 }
 
-// nameAfter returns the first name of a database after another one; "" if there is none.
-func (c *Catalog) nameAfter(ctx context.Context, after string) (string, error) {
-	for name, err := range c.source.Store.Names(ctx, layer.NamesOptions{Start: after, Limit: 2}) {
+// PartsAfter implements exec.PartedCatalog. It keeps no snapshot of the store between two calls.
+func (c *Catalog) PartsAfter(ctx context.Context, after string, most int) (names []string, err error) {
+	for name, err := range c.source.Store.Names(ctx, layer.NamesOptions{Start: after, Limit: most + 1}) {
 		if err != nil {
-			return "", Error(err)
+			return nil, Error(err)
 		}
-		if name != after {
-			return name, nil
+		if name != after && len(names) < most {
+			names = append(names, name)
 		}
 	}
-	return "", nil
+	return names, nil
+}
+
+// Parts implements exec.PartedCatalog. Databases that have few rows are read several at once.
+func (c *Catalog) Parts(ctx context.Context, table string, databases []string) iter.Seq2[[]any, error] {
+	t := c.systemTable(table)
+	if !t.few || len(databases) == 1 {
+		return func(yield func([]any, error) bool) {
+			for _, name := range databases {
+				for row, err := range c.part(ctx, t, name) {
+					if !yield(row, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+	}
+	return func(yield func([]any, error) bool) {
+		type part struct {
+			rows [][]any
+			err  error
+		}
+		parts := make([]part, len(databases))
+		var next atomic.Int64
+		var reading sync.WaitGroup
+		for range min(readers, len(databases)) {
+			reading.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(databases); i = int(next.Add(1)) - 1 {
+					for row, err := range c.part(ctx, t, databases[i]) {
+						if parts[i].err = err; err == nil {
+							parts[i].rows = append(parts[i].rows, row)
+						}
+					}
+				}
+			})
+		}
+		reading.Wait()
+		for _, p := range parts {
+			for _, row := range p.rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if p.err != nil {
+				yield(nil, p.err)
+				return
+			}
+		}
+	}
+}
+
+// part returns the rows of one database; none if it does not exist or the user may not read it.
+func (c *Catalog) part(ctx context.Context, t *Table, name string) iter.Seq2[[]any, error] {
+	db, err := c.open(ctx, name)
+	var re *exec.ReadError
+	switch {
+	case errors.As(err, &re) && (re.Kind == exec.NotFound || re.Kind == exec.Forbidden):
+		return func(func([]any, error) bool) {}
+	case err != nil:
+		return fail(err)
+	}
+	return unlessGone(t.rowsOf(ctx, named{db, name}))
 }
 
 // unlessGone leaves out what a database lacks that is deleted while its rows are read.
@@ -66,9 +123,9 @@ func unlessGone(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] {
 // allParts returns the rows of all parts of a relation.
 func (c *Catalog) allParts(ctx context.Context, table string) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
-		name, rows, err := c.Part(ctx, table, "")
-		for ; err == nil && name != ""; name, rows, err = c.Part(ctx, table, name) {
-			for row, err := range rows {
+		names, err := c.PartsAfter(ctx, "", namesAtOnce)
+		for ; err == nil && len(names) > 0; names, err = c.PartsAfter(ctx, names[len(names)-1], namesAtOnce) {
+			for row, err := range c.Parts(ctx, table, names) {
 				if !yield(row, err) || err != nil {
 					return
 				}

@@ -58,9 +58,9 @@ func (s *Source) SystemTables(n Node) []Table {
 			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
 			"shards int8", "incarnation int8",
 			"partitioned bool"),
-		perDatabase("shards", "the changes shards of this database, including replaced ones", s.shards,
+		fewPerDatabase("shards", "the changes shards of this database, including replaced ones", s.shards,
 			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text", "database text"),
-		perDatabase("indexes", "the views of this database and the state of their indexes", s.indexes,
+		fewPerDatabase("indexes", "the views of this database and the state of their indexes", s.indexes,
 			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text",
 			"current bool", "building bool",
 			"lag int8", "signature text", "database text"),
@@ -90,11 +90,19 @@ func perDatabase(name, comment string, rows func(context.Context, named, func(..
 	return t
 }
 
+// fewPerDatabase is perDatabase for relations that have few rows of each database.
+func fewPerDatabase(name, comment string, rows func(context.Context, named, func(...any) bool) error,
+	columns ...string) Table {
+	t := perDatabase(name, comment, rows, columns...)
+	t.few = true
+	return t
+}
+
 // allDatabases returns a Table with the rows of all databases.
 func allDatabases(name, comment string, rows func(context.Context, named, func(...any) bool) error,
 	columns ...string) Table {
 	t := table(name, comment, nil, columns...)
-	t.rowsOfOne, t.ofAll = rows, true
+	t.rowsOfOne, t.ofAll, t.few = rows, true, true
 	return t
 }
 

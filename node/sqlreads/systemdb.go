@@ -19,13 +19,15 @@ func (s *Source) shards(ctx context.Context, db named, yield func(...any) bool) 
 	if err != nil {
 		return err
 	}
-	_, current, err := Lags(ctx, db.Database)
-	if err != nil {
-		return err
-	}
 	lags := map[layer.ShardID]any{}
-	for _, shard := range current {
-		lags[shard.ID] = shard.Lag
+	if len(maps) > 0 {
+		current, err := ShardsOf(ctx, db.Database, &maps[len(maps)-1])
+		if err != nil {
+			return err
+		}
+		for _, shard := range current {
+			lags[shard.ID] = shard.Lag
+		}
 	}
 	for _, m := range maps {
 		for _, shard := range m.Shards {
@@ -42,7 +44,7 @@ func (s *Source) shards(ctx context.Context, db named, yield func(...any) bool) 
 }
 
 func (s *Source) indexes(ctx context.Context, db named, yield func(...any) bool) error {
-	indexes, _, err := Lags(ctx, db.Database)
+	indexes, err := Indexes(ctx, db.Database)
 	if err != nil {
 		return err
 	}

@@ -45,11 +45,14 @@ type Catalog interface {
 // may read, since there may be very many. SystemRows returns the same rows at once.
 type PartedCatalog interface {
 	Catalog
-	// InParts reports whether a relation, as seen from a database, comes in parts.
-	InParts(table, database string) bool
-	// Part returns the first database after a name whose rows the user may read, and these. The name is "" if there is
-	// none.
-	Part(ctx context.Context, table, after string) (name string, rows iter.Seq2[[]any, error], err error)
+	// PartColumn returns the column that has the name of the database that a row is about, if a relation, as seen from
+	// a database, comes in parts; otherwise "".
+	PartColumn(table, database string) string
+	// PartsAfter returns the names of at most most databases after a name, in byte order, also of those that the user
+	// may not read. There are none at the end.
+	PartsAfter(ctx context.Context, after string, most int) ([]string, error)
+	// Parts returns the rows of some databases, in this order, as far as they exist and the user may read them.
+	Parts(ctx context.Context, table string, databases []string) iter.Seq2[[]any, error]
 }
 
 // Database provides the reads of one database. All orders are CouchDB's: ids by bytes, rows of views by key collation

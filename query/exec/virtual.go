@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -23,22 +24,40 @@ type Relation interface {
 	Rows(st *State) func(add func(row []types.Datum) error) (more bool, err error)
 }
 
-// virtualRows are the rows of a Relation that an execution has asked for so far. All scans of it share them, so that
-// they see the same.
+// Parted is a Relation whose rows may come in parts, by the text in one of its columns.
+type Parted interface {
+	Relation
+	// PartColumn returns the index of that column, or -1 if the rows do not come in parts.
+	PartColumn() int
+	// RowsOf is Rows of some parts alone.
+	RowsOf(st *State, parts []string) func(add func(row []types.Datum) error) (more bool, err error)
+}
+
+// virtualRows are the rows of a Relation that an execution has asked for so far. All scans of the same parts of it
+// share them, so that they see the same.
 type virtualRows struct {
 	list *spill.List
 	next func(add func(row []types.Datum) error) (more bool, err error) // nil at the end
 }
 
-// rowsOf returns the rows of a relation.
-func (s *State) rowsOf(r Relation) *virtualRows {
-	rows := s.virtual[r.Name()]
+// rowsOf returns the rows of a relation, or of some parts of it unless parts is nil.
+func (s *State) rowsOf(r Relation, parts []string) *virtualRows {
+	key := r.Name()
+	if parts != nil {
+		key += "\x00" + strings.Join(parts, "\x00")
+	}
+	rows := s.virtual[key]
 	if rows == nil {
-		rows = &virtualRows{list: s.Spill.NewList(len(r.Columns())), next: r.Rows(s)}
+		rows = &virtualRows{list: s.Spill.NewList(len(r.Columns()))}
+		if p, ok := r.(Parted); ok && parts != nil {
+			rows.next = p.RowsOf(s, parts)
+		} else {
+			rows.next = r.Rows(s)
+		}
 		if s.virtual == nil {
 			s.virtual = map[string]*virtualRows{}
 		}
-		s.virtual[r.Name()] = rows
+		s.virtual[key] = rows
 	}
 	return rows
 }
@@ -63,18 +82,20 @@ func (r *virtualRows) read(scan *spill.Scan) ([]types.Datum, error) {
 // Virtual scans a Relation.
 type Virtual struct {
 	Relation Relation
-	Base     int
-	env      *Env
-	rows     *virtualRows
-	scan     *spill.Scan
-	got      int64
-	runs     tally.Runs
-	Alias    string // for EXPLAIN
+	// Parts, unless nil, are the only parts of a Parted that are read, in ascending order.
+	Parts []string
+	Base  int
+	env   *Env
+	rows  *virtualRows
+	scan  *spill.Scan
+	got   int64
+	runs  tally.Runs
+	Alias string // for EXPLAIN
 }
 
 func (v *Virtual) Open(env *Env) error {
 	v.Close()
-	v.env, v.rows = env, env.rowsOf(v.Relation)
+	v.env, v.rows = env, env.rowsOf(v.Relation, v.Parts)
 	v.scan = v.rows.list.Scan()
 	v.runs.Begin(&v.got)
 	return nil
@@ -102,7 +123,26 @@ func (v *Virtual) Describe() *Description {
 	d := &Description{Node: "System Read", On: v.Relation.Name(), Alias: v.Alias}
 	d.Rows, d.Loops = v.runs.Total(v.got)
 	d.Examined = d.Rows
+	if v.Parts != nil {
+		d.Add("Range", v.shownParts())
+	}
 	return d
+}
+
+// maxShownParts is the number of parts that EXPLAIN shows.
+const maxShownParts = 10
+
+func (v *Virtual) shownParts() string {
+	column := v.Relation.Columns()[v.Relation.(Parted).PartColumn()].Name
+	var all []string
+	for i, part := range v.Parts {
+		if i == maxShownParts {
+			all = append(all, fmt.Sprintf("... and %d more", len(v.Parts)-i))
+			break
+		}
+		all = append(all, fmt.Sprintf("%s = '%s'", column, strings.ReplaceAll(part, "'", "''")))
+	}
+	return strings.Join(all, " or ")
 }
 
 // TableFunc is a function that returns rows.

@@ -342,7 +342,7 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		s, _, err := p.scan(n, conds, scanRequest{limit: -1})
 		return s, err
 	case *bind.VirtualScan:
-		src = &exec.Virtual{Relation: n.Rel, Alias: n.Alias, Base: n.Base}
+		src, conds = virtual(n, conds)
 	case *bind.WorkScan:
 		src = &exec.WorkScan{Work: n.Work, Base: n.Base, Width: n.Width}
 	case *bind.DerivedScan:
