@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/layer/script/internal/direct"
 	"github.com/divandb/divan/layer/script/internal/engine"
 	"github.com/divandb/divan/layer/script/internal/jstext"
+	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
 // Row is one call of emit: key and value as JSON text.
@@ -151,6 +152,7 @@ func (b *batch) document(r *engine.Runtime) error {
 				return err // if the runtime is dead, the next one retries the function
 			}
 		}
+		began := turns.Now()
 		err := r.Limited(b.function, b.maps.limit(b.function), func(f *engine.Func) error {
 			return f.Map(&doc, b.function, &b.rows)
 		})
@@ -158,7 +160,7 @@ func (b *batch) document(r *engine.Runtime) error {
 		var limit *LimitError
 		switch {
 		case err == nil:
-			b.maps.patience.endedWell(b.function)
+			b.maps.patience.endedWell(b.function, began)
 		case errors.As(err, &thrown), errors.As(err, &limit):
 			b.forget()
 			if limit != nil && limit.Limit == "time" {

@@ -3,23 +3,32 @@ package script
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
 // patience limits how long a map function may take over a document. It starts at Limits.Time and is halved with every
 // document at which the function is stopped, so that a function that loops on many documents does not delay its index
-// for seconds at each of them. It doubles again with every thousand documents that finish well within the limit.
+// for seconds at each of them. It doubles again with every thousand documents that finish well within the limit, and
+// is always several times what the function has needed for one of them: a slow function that loops on some documents
+// still has its time for the others.
 type patience struct {
 	time   time.Duration
 	strike []strikes // by function
 }
 
-type strikes struct{ halved, well atomic.Int32 }
+type strikes struct {
+	halved, well atomic.Int32
+	longest      atomic.Int64 // nanoseconds by the clock, of a document that finished
+}
 
 const (
 	// leastPatience is enough for any function that does not loop, also on a busy machine.
 	leastPatience = 100 * time.Millisecond
 	maxHalved     = 10
 	wellAgain     = 1000
+	// timesLongest is how many times its longest document a function may take for the next.
+	timesLongest = 4
 )
 
 func newPatience(limit time.Duration, functions int) *patience {
@@ -27,7 +36,12 @@ func newPatience(limit time.Duration, functions int) *patience {
 }
 
 func (p *patience) limit(function int) time.Duration {
-	return max(p.time>>p.strike[function].halved.Load(), min(p.time, leastPatience))
+	s := &p.strike[function]
+	halved := s.halved.Load()
+	if halved == 0 {
+		return p.time
+	}
+	return max(p.time>>halved, min(p.time, max(leastPatience, timesLongest*time.Duration(s.longest.Load()))))
 }
 
 func (p *patience) stopped(function int) {
@@ -38,8 +52,12 @@ func (p *patience) stopped(function int) {
 	}
 }
 
-func (p *patience) endedWell(function int) {
+// endedWell records that a document is finished which the function began at a time as of turns.Now.
+func (p *patience) endedWell(function int, began int64) {
 	s := &p.strike[function]
+	if took := turns.Now() - began; took > s.longest.Load() {
+		s.longest.Store(took) // one of several at once may be lost, which the next makes good
+	}
 	if s.halved.Load() > 0 && s.well.Add(1) == wellAgain {
 		s.well.Store(0)
 		s.halved.Add(-1)

@@ -40,8 +40,8 @@ import (
 
 // Limits bound what one call of one function may use.
 type Limits struct {
-	// Time is how long one function may take over one document (or one reduction, one validation), without pauses in
-	// favour of other calls. Default 5 s.
+	// Time is how long one function may take over one document (or one reduction, one validation), in processor
+	// time where the system tells it (Linux), without pauses in favour of other calls. Default 5 s.
 	Time time.Duration
 	// Memory bounds, in bytes, what the functions of one runtime hold. Default 64 MiB. It is reserved as address
 	// space; only what is used costs memory.

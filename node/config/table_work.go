@@ -16,7 +16,7 @@ var workRows = []row{
 	{path: "views.workers", def: "4", allowed: between{low: 1, high: 1024},
 		text: "indexes built concurrently on this node"},
 	{path: "views.map_timeout", def: "5s", allowed: times{low: time.Millisecond},
-		text: "for one call of a map function"},
+		text: "processor time of one call of a map function; at most 1 s in writes of interactive indexes"},
 	{path: "views.map_memory", def: "64MiB", allowed: sizes{between{low: 1 << 20, high: 4 << 30}},
 		text: "for one call of a map function"},
 	{path: "views.reduce_timeout", def: "30s", allowed: times{low: time.Millisecond},

@@ -16,12 +16,14 @@ import (
 // except for KillIfStuck, KillFor, Interrupt and Turn.
 type Call struct {
 	m *machine
-	// deadline is a time as of turns.Now; 0 while no call is running, killed once the watchdog has revoked the
-	// memory.
+	// deadline is a time as of turns.Now before which the call need not be looked at; 0 while no call is running,
+	// interrupted if it must end, killed once the watchdog has revoked the memory.
 	deadline atomic.Int64
-	ctx      context.Context // of the caller
-	turn     atomic.Pointer[turns.Turn]
-	closing  <-chan struct{} // closed when the sandbox closes
+	// budget is how much processor time in nanoseconds the call may use, as counted by Turn.Ran.
+	budget  atomic.Int64
+	ctx     context.Context // of the caller
+	turn    atomic.Pointer[turns.Turn]
+	closing <-chan struct{} // closed when the sandbox closes
 
 	whole   time.Duration // how long it may run
 	listing Listing       // what a list function talks to, or nil
@@ -34,7 +36,10 @@ type Call struct {
 	dead bool
 }
 
-const killed = -1
+const (
+	killed      = -1
+	interrupted = 1
+)
 
 func (c *Call) isClosing() bool {
 	select {
@@ -58,7 +63,13 @@ func (c *Call) arm(d time.Duration) {
 		t.Called()
 	}
 	c.whole = d
-	c.deadline.Store(turns.Now() + int64(d))
+	c.begin(int64(d))
+}
+
+// begin starts the clock with time left for what Turn.Ran counts from now on.
+func (c *Call) begin(left int64) {
+	c.budget.Store(left)
+	c.Resume(left)
 }
 
 func (c *Call) disarm() bool {
@@ -77,8 +88,7 @@ func (c *Call) disarm() bool {
 
 // overdue reports whether the running call must end.
 func (c *Call) overdue() bool {
-	deadline := c.deadline.Load()
-	if deadline == killed || deadline > 0 && turns.Now() > deadline {
+	if c.late(0) != 0 {
 		c.limit = "time"
 		return true
 	}
@@ -94,6 +104,28 @@ func (c *Call) overdue() bool {
 		c.ended = t.Ask(c)
 	}
 	return c.ended != nil
+}
+
+// late returns the deadline if the call has used its time, and the deadline has passed by grace nanoseconds; else 0. A
+// call that had to wait for a processor, or whose process was stopped, has not used its time by its deadline and gets a
+// later one: it must not depend on what else the machine does which documents an index has.
+func (c *Call) late(grace int64) int64 {
+	for {
+		deadline := c.deadline.Load()
+		now := turns.Now()
+		if deadline == 0 || deadline > 0 && now <= deadline+grace {
+			return 0
+		}
+		t := c.turn.Load()
+		if deadline == killed || deadline == interrupted || t == nil {
+			return deadline
+		}
+		left := c.budget.Load() - t.Ran()
+		if left < int64(time.Millisecond) {
+			return deadline
+		}
+		c.deadline.CompareAndSwap(deadline, now+left)
+	}
 }
 
 // Pause stops the clock of the running call and returns the time it has left; false if its time is over.
@@ -112,8 +144,7 @@ const killGrace = int64(100 * time.Millisecond)
 // engine's built-in functions (a search in an object that claims 2^53 elements) never check for interrupts. The
 // watchdog calls it, at any time.
 func (c *Call) KillIfStuck() {
-	deadline := c.deadline.Load()
-	if deadline > 0 && turns.Now() >= deadline+killGrace {
+	if deadline := c.late(killGrace); deadline > 0 {
 		c.kill(deadline)
 	}
 }
@@ -134,7 +165,7 @@ func (c *Call) kill(deadline int64) {
 func (c *Call) Interrupt() {
 	for {
 		deadline := c.deadline.Load()
-		if deadline <= 0 || c.deadline.CompareAndSwap(deadline, 1) {
+		if deadline <= 0 || c.deadline.CompareAndSwap(deadline, interrupted) {
 			return
 		}
 	}

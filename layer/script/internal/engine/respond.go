@@ -91,7 +91,7 @@ func (c *Call) outside(do func() error, anew bool) bool {
 	} else {
 		err = do()
 	}
-	c.Resume(left)
+	c.begin(left)
 	if err != nil {
 		c.ended = err
 	}
@@ -107,7 +107,7 @@ func (c *Call) again() bool {
 	if t := c.turn.Load(); t != nil {
 		t.Called()
 	}
-	c.Resume(int64(c.whole))
+	c.begin(int64(c.whole))
 	return true
 }
 

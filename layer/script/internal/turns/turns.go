@@ -242,6 +242,15 @@ func (t *Turn) Spent() bool {
 	return t.stopped || len(s.mu.waiting) > 0
 }
 
+// Ran returns how many nanoseconds of processor time the current call has used, at least: the time before it first
+// asked whether it may continue is not counted. It may be called while the turn runs or waits, and locks Turns.mu.
+func (t *Turn) Ran() int64 {
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	t.turns.charge(t, Now())
+	return t.ran
+}
+
 // Pausable is a call whose clock can be stopped.
 type Pausable interface {
 	// Pause stops the clock and returns the time that the call has left; false if its time is over.
