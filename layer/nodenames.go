@@ -292,6 +292,24 @@ func (n *NodeName) look(ctx context.Context) (now nodeName, w kv.Watch, err erro
 	return now, w, err
 }
 
+// NodeNames returns the names that nodes have: of those that run, and of those that have ended without releasing them.
+func (s *Store) NodeNames(ctx context.Context) ([]string, error) {
+	prefix := s.Section(keyspace.Nodes)
+	names, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (names []string, err error) {
+		it := tx.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer it.Close()
+		for it.Next() {
+			name, _, err := tuple.TakeString(it.KeyValue().Key[len(prefix):])
+			if err != nil {
+				return nil, db.Corrupt("name of a node", err)
+			}
+			names = append(names, name)
+		}
+		return names, it.Err()
+	})
+	return names, err
+}
+
 func nodeNameKey(s *db.Store, name string) []byte {
 	return tuple.AppendString(s.Section(keyspace.Nodes), name)
 }

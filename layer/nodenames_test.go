@@ -239,6 +239,9 @@ func TestNodeName_Drain(t *testing.T) {
 		}
 		takeName(t, nodes[i], names[i], dead)
 	}
+	if got, err := s.NodeNames(t.Context()); err != nil || !slices.Equal(got, names) {
+		t.Errorf("nodes have the names %q, %v", got, err)
+	}
 	drain := func(i int) bool {
 		others := append(slices.Delete(slices.Clone(names), i, i+1), "gone")
 		drained, err := nodes[i].Drain(t.Context(), others)

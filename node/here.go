@@ -25,6 +25,12 @@ func (n own) here() console.Here {
 	begun := time.Now().UTC()
 	return console.Here{
 		Members: n.shownMembers,
+		Awaited: func() int {
+			if c := n.joined.Load(); c != nil {
+				return n.earlier.awaited(time.Now(), c.Members())
+			}
+			return 0
+		},
 		Report: func(ctx context.Context) state.Report {
 			r := state.Report{Started: &begun}
 			if n.running.Load() == nil {
@@ -63,6 +69,29 @@ func (n own) here() console.Here {
 			})
 		},
 	}
+}
+
+// earlier are the nodes that used the store when this one started.
+type earlier struct {
+	names []string
+	at    time.Time
+}
+
+// awaitedFor is for how long after its start a node expects those that used the store before. If its own join list is
+// empty, it does not look for them, and they find it after some seconds.
+const awaitedFor = 10 * time.Second
+
+// awaited returns how many of them are expected and have not been members since.
+func (e earlier) awaited(now time.Time, members []cluster.Member) (n int) {
+	if now.Sub(e.at) > awaitedFor {
+		return 0
+	}
+	for _, name := range e.names {
+		if !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Name == name }) {
+			n++
+		}
+	}
+	return n
 }
 
 // shownMembers lists the members as nodes.

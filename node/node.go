@@ -38,6 +38,7 @@ type Node struct {
 
 	*storage
 	claim     *layer.NodeName // to the node's name
+	earlier   earlier
 	auth      *auth.Authenticator
 	cluster   *cluster.Cluster
 	actors    *actors.System

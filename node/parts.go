@@ -121,7 +121,11 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	c := n.cfg.Cluster
 	system := actors.NewActorSystem(n.log)
 	n.claim = n.store.NodeName(n.name)
-	var err error
+	names, err := n.store.NodeNames(ctx)
+	if err != nil {
+		n.log.Debug("could not read the names of nodes", "error", err)
+	}
+	n.earlier = earlier{names: names, at: time.Now()}
 	n.cluster, err = cluster.Start(ctx, cluster.Options{
 		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join,
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,

@@ -12,6 +12,9 @@ import (
 type Here struct {
 	// Members are the members of the cluster, with State "ok", "silent" or "gone", and without a Report.
 	Members func() []state.Node
+	// Awaited is how many nodes that used the store before this one started have not been members since; it is 0 when
+	// they are not expected any more. It may be nil.
+	Awaited func() int
 	// Report is what this node says about itself, without Now.
 	Report func(ctx context.Context) state.Report
 	// Actors, Sessions, Shards and Tasks are those of this node. Their field Node is set. Actors have Look in place of

@@ -129,6 +129,9 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	}
 	o.Attention = attention(&o, failing, events.Stories(all))
 	o.State, o.Text = verdict(&o)
+	if c.o.Here.Awaited != nil && o.State == "ok" {
+		o.Text = soFar(o.Text, c.o.Here.Awaited())
+	}
 	return o
 }
 
@@ -301,6 +304,15 @@ func verdict(o *state.Overview) (word, text string) {
 			"builds and compactions")
 	}
 	return "ok", "all is well: " + nodes
+}
+
+// soFar returns a verdict of a node that has just started and awaits others.
+func soFar(text string, awaited int) string {
+	if awaited == 0 {
+		return text
+	}
+	return text + " so far; " + plural(awaited, "other that uses the store is", "others that use the store are") +
+		" not seen yet"
 }
 
 // needing returns how many of what an operator should know are not over.

@@ -175,6 +175,34 @@ func TestMisjoined_Name_silent(t *testing.T) {
 	refuses(t, yamlNode(t, twin("")))
 }
 
+// A node with an empty join list does not say that all is well with one node before the others have found it again.
+func TestMisjoined_awaits(t *testing.T) {
+	needEmbedded(t)
+	mostlyWaits(t)
+	dir, store, gossip := t.TempDir(), freeAddr(t), freeAddr(t)
+	text := fmt.Sprintf("name: first\ndata: %q\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '%s'}",
+		dir, store, gossip)
+	first := readyNode(t, text)
+	readyNode(t, fmt.Sprintf("name: second\nstorage: {engine: remote, address: '%s', secret: s}\n"+
+		"cluster: {gossip: '127.0.0.1:0', join: ['%s']}", store, gossip))
+	says := func() string {
+		var overview struct{ Text string }
+		first.client().into("/_dashboard/api/overview", &overview)
+		return overview.Text
+	}
+	const both = "all is well: 2 nodes"
+	eventually(t, "both are well", 20*time.Second, func() bool { return says() == both })
+	first.kill()
+	first = readyNode(t, text)
+	eventually(t, "both are well again", 20*time.Second, func() bool {
+		text := says()
+		if text == "all is well: 1 node" {
+			t.Fatalf("it says %q", text)
+		}
+		return strings.HasPrefix(text, "all is well: 2 nodes")
+	})
+}
+
 // The store is used over TLS, with and without certificates of the nodes. Beyond loopback it is never used without TLS.
 func TestStorageTLS(t *testing.T) {
 	needEmbedded(t)
