@@ -199,6 +199,36 @@ func (s *store) Renew(_ context.Context, j *layer.Job, progress []byte) error {
 	return nil
 }
 
+func (s *store) RenewAll(ctx context.Context, jobs []*layer.Job) (lost []*layer.Job, err error) {
+	for _, j := range jobs {
+		switch err := s.Renew(ctx, j, nil); {
+		case layer.KindOf(err) == layer.Conflict:
+			lost = append(lost, j)
+		case err != nil:
+			return lost, err
+		}
+	}
+	return lost, nil
+}
+
+func (s *store) Release(_ context.Context, typ string, _ layer.Worker) (next time.Time, err error) {
+	defer s.mu.Unlock()
+	if err := s.lock("release"); err != nil {
+		return next, err
+	}
+	for _, j := range s.jobs {
+		switch {
+		case j.Type != typ || j.State != layer.JobRunning:
+		case !j.due.After(time.Now()):
+			j.State, j.GivenBack, j.Worker = layer.JobPending, j.Worker, ""
+			s.changed(j)
+		case next.IsZero() || j.due.Before(next):
+			next = j.due
+		}
+	}
+	return next, nil
+}
+
 func (s *store) GiveBack(_ context.Context, j *layer.Job) error {
 	defer s.mu.Unlock()
 	if err := s.lock("give back"); err != nil {

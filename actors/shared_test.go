@@ -69,6 +69,13 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 				seen[worker][shard] = true
 				mu.Unlock()
 			}
+			for _, s := range systems {
+				for _, task := range s.Tasks() {
+					if task.Shard != "" && task.Documents > 0 && (task.Total < task.Documents || task.Progress == 0) {
+						t.Errorf("%d of %d changes of shard %s, %d %%", task.Documents, task.Total, task.Shard, task.Progress)
+					}
+				}
+			}
 			time.Sleep(time.Millisecond)
 		}
 	})

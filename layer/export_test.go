@@ -116,6 +116,11 @@ func ClaimJob(ctx context.Context, s *Store, typ string, w Worker) (*Job, error)
 	return c.Job, err
 }
 
+// JobKey returns the key of a part of a job: 0 for its record, 3 for its heartbeat.
+func JobKey(s *Store, typ string, part int64, id string) []byte {
+	return tuple.AppendString(tuple.AppendInt(tuple.AppendString(s.Section(keyspace.Jobs), typ), part), id)
+}
+
 // WatchJobs watches the queue without claiming a job, and says which is next.
 func (s *Store) WatchJobs(ctx context.Context, typ string, w Worker) (watch kv.Watch, next *DueJob, err error) {
 	_, _, err = db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (_ struct{}, err error) {

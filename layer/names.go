@@ -175,6 +175,7 @@ const (
 	CleanupJobs     = jobs.CleanupJobs
 	IndexJobs       = jobs.IndexJobs
 	JobFinished     = jobs.JobFinished
+	JobDamaged      = jobs.JobDamaged
 	JobPending      = jobs.JobPending
 	JobRunning      = jobs.JobRunning
 	ReplicationJobs = jobs.ReplicationJobs

@@ -39,9 +39,9 @@ func (n own) acts() console.Acts {
 			return refused(err)
 		},
 		DropJob: func(ctx context.Context, typ, id string) error {
-			_, err := n.job(ctx, typ, id)
+			j, err := n.job(ctx, typ, id)
 			if err == nil {
-				err = n.store.RemoveJob(ctx, typ, id)
+				err = n.drop(ctx, j)
 			}
 			return refused(err)
 		},
@@ -126,16 +126,37 @@ func working(members []cluster.Member) (names []string) {
 // restartWithin is how long an actor may take to begin a new life.
 const restartWithin = 2 * time.Second
 
-// job returns a job that is not finished.
+// job returns a job that is not finished. It may be damaged.
 func (n own) job(ctx context.Context, typ, id string) (*layer.Job, error) {
-	j, watch, err := n.store.Job(ctx, typ, id)
-	if watch != nil {
-		watch.Cancel()
+	for j, err := range n.store.JobsOf(ctx, typ, id) {
+		switch {
+		case err != nil:
+			return nil, err
+		case j.ID != id: // the first one is that with the id itself
+		case j.State == layer.JobFinished:
+			return nil, console.Refused("the job is finished, and its record is removed some minutes later")
+		default:
+			return &j, nil
+		}
+		break
 	}
-	if err == nil && (j == nil || j.State == layer.JobFinished) {
-		err = console.Refused("there is no such job any more")
+	return nil, console.Refused("there is no such job any more")
+}
+
+// drop removes a job. That of a replication document would come back with the next start of a node, so it is only
+// replaced, if it is damaged, as long as the document asks for it.
+func (n own) drop(ctx context.Context, j *layer.Job) error {
+	what, asked, err := n.replications.View().Asked(ctx, j)
+	switch {
+	case err != nil:
+		return err
+	case asked && j.State == layer.JobDamaged:
+		return n.store.Enqueue(ctx, j.Type, j.ID, what.Encode())
+	case asked:
+		return console.Refused(fmt.Sprintf("the document %s in %s asks for this replication; delete it to end that",
+			what.Document, what.Database))
 	}
-	return j, err
+	return n.store.RemoveJob(ctx, j.Type, j.ID)
 }
 
 // refused turns errors about what was asked for into reasons.

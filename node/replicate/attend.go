@@ -26,11 +26,14 @@ const (
 	filterEvery = time.Minute
 	// lastCheckpoint bounds the checkpoint of a run that is stopped.
 	lastCheckpoint = 10 * time.Second
-	drainWithin    = time.Second
+	// drainWithin bounds it if the node is drained. It is short, since another node is to have the job within a second.
+	// That one reads again what came after the last checkpoint.
+	drainWithin = 300 * time.Millisecond
 )
 
-// attend runs the transfer. Meanwhile it writes figures to the job, and watches whether the run should end.
-func (r *run) attend(ctx context.Context, stop <-chan struct{}, t *transfer.Run) (result []byte, err error) {
+// attend runs the transfer. Meanwhile it writes figures to the job, and watches whether the run should end. working is
+// that of copy.
+func (r *run) attend(ctx, working context.Context, t *transfer.Run) (result []byte, err error) {
 	r.setCopying(true)
 	defer r.setCopying(false)
 	inner, cancel := context.WithCancelCause(ctx)
@@ -41,7 +44,7 @@ func (r *run) attend(ctx context.Context, stop <-chan struct{}, t *transfer.Run)
 		defer close(ended)
 		result, err = t.Do(inner, halt)
 	}()
-	why := r.watch(inner, stop, ended, t)
+	why := r.watch(working, ended, t)
 	if why == nil {
 		<-ended
 		return result, err
@@ -69,8 +72,9 @@ func (r *run) setCopying(on bool) {
 	r.copying = on
 }
 
-// watch returns why a run should end, or nil when it has.
-func (r *run) watch(ctx context.Context, stop, ended <-chan struct{}, t *transfer.Run) error {
+// watch returns why a run should end, or nil when it has ended or another worker has the job. What it waits for is
+// broken off with ctx.
+func (r *run) watch(ctx context.Context, ended <-chan struct{}, t *transfer.Run) error {
 	report := time.NewTicker(reportEvery)
 	defer report.Stop()
 	filtered := time.Now()
@@ -95,8 +99,9 @@ func (r *run) watch(ctx context.Context, stop, ended <-chan struct{}, t *transfe
 			done = true
 		case <-ctx.Done():
 			done = true
-		case <-stop:
-			end = errDrained
+			if errors.Is(context.Cause(ctx), errDrained) {
+				end = errDrained
+			}
 		case <-r.yield:
 			end = transfer.ErrStopped
 		case <-news:

@@ -69,16 +69,22 @@ func (r *run) work(ctx context.Context, stop <-chan struct{}) error {
 	if err := json.Unmarshal(r.job.Data, &r.what); err != nil {
 		return r.m.o.Store.Finish(ctx, r.job, nil) // of another version of Divan
 	}
-	more, err := r.read(ctx)
-	if err != nil || !more {
-		return errors.Join(err, r.endIf(ctx, err == nil))
+	// What the run waits for is broken off when the job is to be given back. What it writes of the job is not.
+	working, cancel := transfer.Until(ctx, stop, errDrained)
+	defer cancel()
+	more, err := r.read(working)
+	if err == nil && !more {
+		return r.m.o.Store.Finish(ctx, r.job, nil)
 	}
-	select {
-	case <-stop:
+	if err == nil {
+		r.id, err = r.m.ends.idOf(working, r.spec, r.user)
+	} else if working.Err() == nil {
+		return err
+	}
+	switch {
+	case working.Err() != nil:
 		return r.m.o.Store.GiveBack(ctx, r.job)
-	default:
-	}
-	if r.id, err = r.m.ends.idOf(ctx, r.spec, r.user); err != nil {
+	case err != nil:
 		return r.broken(ctx, err.Error())
 	}
 	holder, err := r.m.o.Store.Hold(ctx, r.job, r.id.String())
@@ -90,14 +96,7 @@ func (r *run) work(ctx context.Context, stop <-chan struct{}) error {
 	}
 	r.continuous = r.spec.Continuous
 	r.rec.ID, r.rec.Broken = r.id.String(), ""
-	return r.copy(ctx, stop)
-}
-
-func (r *run) endIf(ctx context.Context, end bool) error {
-	if !end {
-		return nil
-	}
-	return r.m.o.Store.Finish(ctx, r.job, nil)
+	return r.copy(ctx, working)
 }
 
 // read reads what describes the replication. more is false if there is nothing to do.
@@ -206,8 +205,8 @@ func (r *run) fault(ctx context.Context, f *Fault) error {
 	return r.m.o.Store.Finish(ctx, r.job, nil)
 }
 
-// copy runs the replication and ends its run.
-func (r *run) copy(ctx context.Context, stop <-chan struct{}) error {
+// copy runs the replication and ends its run. working ends when the job is to be given back, or with ctx.
+func (r *run) copy(ctx, working context.Context) error {
 	settings := r.m.o.Settings()
 	t, e, err := r.m.ends.make(ctx, r.spec, r.id, r.user, r.rec)
 	if err != nil {
@@ -219,7 +218,7 @@ func (r *run) copy(ctx context.Context, stop <-chan struct{}) error {
 	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
 		return err
 	}
-	result, why := r.attend(ctx, stop, t)
+	result, why := r.attend(ctx, working, t)
 	r.rec.figures(t.Status(), r.rec.Pending)
 	r.m.count(func(c *Counts) { c.add(t.Own()) })
 	switch {

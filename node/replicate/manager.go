@@ -224,7 +224,7 @@ func (m *Manager) discoverIn(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		known[j.ID] = j.State != layer.JobFinished
+		known[j.ID] = live(&j)
 	}
 	db, err := m.o.Store.Database(ctx, name)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -30,6 +31,17 @@ type shown struct {
 	what  layer.ReplicationJob
 	rec   *record
 	state string
+}
+
+// Asked reports whether a document asks for a job, and which. The job may be damaged.
+func (v *View) Asked(ctx context.Context, j *layer.Job) (what layer.ReplicationJob, asked bool, err error) {
+	database, document, _ := strings.Cut(j.ID, "/")
+	if j.Type != layer.ReplicationJobs || database == "" {
+		return what, false, nil
+	}
+	what = layer.ReplicationJob{Database: unescaped(database), Document: document}
+	_, doc, err := v.m.document(ctx, what.Database, what.Document)
+	return what, doc != nil && !isTerminal(doc.Body), err
 }
 
 // show finds out what is to be shown of a job. A job that no node has looked at yet is shown as what its document or
@@ -64,8 +76,9 @@ func (v *View) foretold(ctx context.Context, j *layer.Job, what layer.Replicatio
 	return r
 }
 
-// live reports whether a job is shown: one that is finished is not.
-func live(j *layer.Job) bool { return j.State != layer.JobFinished }
+// live reports whether a job is shown: one that is finished is not, nor one that is damaged, which is in the list of
+// jobs.
+func live(j *layer.Job) bool { return j.State == layer.JobPending || j.State == layer.JobRunning }
 
 // Jobs returns what GET /_scheduler/jobs shows, by replication id.
 func (v *View) Jobs(ctx context.Context) ([][]byte, error) {

@@ -13,6 +13,8 @@ type indexJob struct {
 	layer.IndexJob
 	Shard layer.ShardID `json:"shard,omitempty"`
 	Build int64         `json:"build,omitempty"` // token of the build that the shard is part of
+	// Changes is roughly how many changes of the shard there are to process.
+	Changes int64 `json:"changes,omitempty"`
 }
 
 func (j indexJob) id() string {

@@ -31,7 +31,7 @@ func (x *Indexing) openBuild(ctx context.Context, t *task) (ports.Build, error) 
 		if err != nil {
 			return nil, err
 		}
-		return partBuild{b}, nil
+		return partBuild{b, t.what.Changes}, nil
 	}
 	share := x.ShareFrom
 	if x.HasOthers == nil || !x.HasOthers() {
@@ -49,7 +49,17 @@ func (x *Indexing) openBuild(ctx context.Context, t *task) (ports.Build, error) 
 }
 
 // partBuild is one shard's part of a shared build. Its Finish does nothing.
-type partBuild struct{ ports.Build }
+type partBuild struct {
+	ports.Build
+	changes int64
+}
+
+// Plan has the number of changes that the starter of the build has estimated.
+func (b partBuild) Plan() ports.Plan {
+	p := b.Build.Plan()
+	p.Changes = b.changes
+	return p
+}
 
 // Finish does nothing: the node that began the build closes it.
 func (partBuild) Finish(context.Context) error { return nil }
@@ -84,6 +94,9 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 	b.mu.Unlock()
 	what := b.what
 	what.Shard, what.Build = shard, b.token
+	if plan := b.Plan(); len(plan.Shards) > 0 { // documents are spread evenly over shards
+		what.Changes = max(1, plan.Changes/int64(len(plan.Shards)))
+	}
 	if !p.asked {
 		if err := b.store.Enqueue(ctx, shardJobs, what.id(), what.encode()); err != nil {
 			return layer.StepResult{}, err

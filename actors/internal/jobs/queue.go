@@ -79,8 +79,6 @@ type Taker struct {
 	Running func() int
 	// Allowed, if not nil, returns the limit instead, which may change.
 	Allowed func() int
-	// Lease is that of its jobs; 0 means Options.Lease. Whoever runs them renews it.
-	Lease time.Duration
 	// Take prepares or completes a claimed job. It may block.
 	Take func(ctx context.Context, job *layer.Job) Taken
 	// HandOver passes on what Take has prepared, on the actor's goroutine.
@@ -93,9 +91,6 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 		k.Owns = func(job string) bool { return q.Owns(k.Typ, job) }
 	}
 	worker := q.worker(k.Owns)
-	if k.Lease != 0 {
-		worker.Lease = k.Lease
-	}
 	if k.Allowed == nil {
 		limit := k.Limit
 		k.Allowed = func() int { return limit }
@@ -109,6 +104,7 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 			return &jobsBehavior{
 				running: k.Running,
 				limit:   k.Allowed,
+				every:   q.Lease / Renewals,
 				backoff: runtime.NewBackoff(20*time.Millisecond, 5*time.Second),
 			}
 		},
@@ -121,6 +117,8 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 					q.await(ctx, e.watch, e.until)
 					return queueChanged{}
 				})
+			case releaseSilent:
+				sh.Do(func(ctx context.Context) any { return q.release(ctx, k.Typ, worker) })
 			case handOver:
 				k.HandOver(sh, e.task)
 			}
@@ -150,6 +148,18 @@ func (q *Queue) takeNext(ctx context.Context, k *Taker, worker layer.Worker) any
 	return k.Take(ctx, c.Job)
 }
 
+// release gives jobs back for workers that have stopped renewing.
+func (q *Queue) release(ctx context.Context, typ string, worker layer.Worker) any {
+	if q.Drains() {
+		return silentReleased{}
+	}
+	next, err := q.Store.Release(ctx, typ, worker)
+	if err != nil || next.IsZero() {
+		return silentReleased{}
+	}
+	return silentReleased{next}
+}
+
 // await returns when the queue has changed, when its next job is due, or when ctx ends.
 func (q *Queue) await(ctx context.Context, watch kv.Watch, until time.Time) {
 	defer watch.Cancel()
@@ -168,12 +178,7 @@ func (q *Queue) await(ctx context.Context, watch kv.Watch, until time.Time) {
 
 // RenewUntil renews the lease of a job until ctx ends. It calls lost if another worker has taken the job.
 func (q *Queue) RenewUntil(ctx context.Context, job *layer.Job, lost func()) {
-	q.RenewEvery(ctx, job, q.Lease/Renewals, lost)
-}
-
-// RenewEvery is RenewUntil with an interval.
-func (q *Queue) RenewEvery(ctx context.Context, job *layer.Job, interval time.Duration, lost func()) {
-	tick := time.NewTicker(interval)
+	tick := time.NewTicker(q.Lease / Renewals)
 	defer tick.Stop()
 	for {
 		select {

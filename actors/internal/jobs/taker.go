@@ -10,14 +10,18 @@ import (
 
 // jobsBehavior claims jobs of a type from the queue, up to this node's limit, and hands them to the actors of their
 // databases. It claims what is due, then waits until a job is announced or the next one is due. While jobs run, it
-// checks their leases several times per lease. A job whose worker has been silent too long is due.
+// checks their leases several times per lease. A job whose worker has been silent too long is due. As long as this node
+// has too much to do to claim such a job, it lets the job wait in the queue, so that other nodes hear of it, and nobody
+// takes the worker for one that works.
 type jobsBehavior struct {
 	running func() int // returns the number of this node's tasks
 	limit   func() int
+	every   time.Duration // interval of checks while it does not claim
 	backoff runtime.Backoff
 
-	phase jobsPhase
-	facts JobsFacts
+	phase   jobsPhase
+	checked bool // a checkLeases is under way, or its answer
+	facts   JobsFacts
 }
 
 type jobsPhase string
@@ -45,6 +49,9 @@ type (
 		err   error
 	}
 	queueChanged struct{}
+	checkLeases  struct{}
+	// silentReleased is the outcome of releaseSilent.
+	silentReleased struct{ next time.Time } // when to check again, if known
 	// Taken is the outcome of a claimed job.
 	Taken struct {
 		Task any  // to hand over; nil if the job is done
@@ -55,21 +62,30 @@ type (
 
 // Effects of the jobs actor.
 type (
-	takeNext   struct{}
-	awaitQueue struct {
+	takeNext      struct{}
+	releaseSilent struct{}
+	awaitQueue    struct {
 		watch kv.Watch
 		until time.Time // zero: forever
 	}
 	handOver struct{ task any }
 )
 
-func (b *jobsBehavior) Step(_ time.Time, message any) []runtime.Effect {
+func (b *jobsBehavior) Step(now time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started, queueChanged:
 		return b.look()
 	case runtime.LookAgain:
 		if b.phase == jobsFull {
 			return b.look()
+		}
+	case checkLeases:
+		if b.checked = b.busy(); b.checked {
+			return []runtime.Effect{releaseSilent{}}
+		}
+	case silentReleased:
+		if b.checked = b.busy(); b.checked {
+			return []runtime.Effect{runtime.After{Delay: b.pause(now, m.next), Message: checkLeases{}}}
 		}
 	case queueArmed:
 		return b.armed(m)
@@ -80,12 +96,27 @@ func (b *jobsBehavior) Step(_ time.Time, message any) []runtime.Effect {
 }
 
 func (b *jobsBehavior) look() []runtime.Effect {
-	if b.running() >= b.limit() {
-		b.phase = jobsFull
-		return nil
+	var e []runtime.Effect
+	if b.phase = jobsFull; b.running() < b.limit() {
+		b.phase = jobsTaking
+		e = append(e, takeNext{})
 	}
-	b.phase = jobsTaking
-	return []runtime.Effect{takeNext{}}
+	if !b.checked {
+		b.checked = true
+		e = append(e, runtime.After{Delay: b.every, Message: checkLeases{}})
+	}
+	return e
+}
+
+// busy reports whether it does not claim now: because it may not, or because it does a job before it claims the next.
+func (b *jobsBehavior) busy() bool { return b.phase == jobsFull || b.phase == jobsTaking }
+
+// pause returns for how long to wait before leases are checked again.
+func (b *jobsBehavior) pause(now, next time.Time) time.Duration {
+	if next.IsZero() {
+		return b.every
+	}
+	return min(b.every, max(next.Sub(now), b.every/8))
 }
 
 func (b *jobsBehavior) armed(m queueArmed) []runtime.Effect {

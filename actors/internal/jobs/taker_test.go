@@ -27,7 +27,7 @@ func TestJobsBehavior(t *testing.T) {
 		turns []turn
 	}{
 		{"jobs are taken one after the other, up to the limit", []turn{
-			{0, runtime.Started{}, 0, "take"},
+			{0, runtime.Started{}, 0, "take check in 1s"},
 			{0, Taken{Task: "a job"}, 0, "hand over, then look"},
 			{0, queueChanged{}, 1, "take"},
 			{0, Taken{Task: "a job"}, 1, "hand over, then look"},
@@ -35,15 +35,29 @@ func TestJobsBehavior(t *testing.T) {
 			{0, runtime.LookAgain{}, 2, ""},
 			{0, runtime.LookAgain{}, 1, "take"},
 		}},
+		{"leases are checked as long as none can be claimed", []turn{
+			{0, runtime.Started{}, 2, "check in 1s"},
+			{0, runtime.LookAgain{}, 2, ""},
+			{time.Second, checkLeases{}, 2, "release"},
+			{time.Second, silentReleased{start.Add(time.Second * 3 / 2)}, 2, "check in 500ms"},
+			{2 * time.Second, checkLeases{}, 2, "release"},
+			{2 * time.Second, silentReleased{}, 2, "check in 1s"},
+			{3 * time.Second, runtime.LookAgain{}, 1, "take"},
+			{3 * time.Second, checkLeases{}, 1, "release"}, // a job that is done before the next claim may take long
+			{3 * time.Second, silentReleased{}, 1, "check in 1s"},
+			{3 * time.Second, queueArmed{}, 1, "await"},
+			{4 * time.Second, checkLeases{}, 1, ""},
+			{4 * time.Second, queueChanged{}, 2, "check in 1s"},
+		}},
 		{"nothing is due: wait for the next job, or a change", []turn{
-			{0, runtime.Started{}, 0, "take"},
+			{0, runtime.Started{}, 0, "take check in 1s"},
 			{0, due("mine", time.Minute), 0, "await 1m0s"},
 			{0, runtime.LookAgain{}, 0, ""},
 			{time.Minute, queueChanged{}, 0, "take"},
 			{time.Minute, queueArmed{}, 0, "await"},
 		}},
 		{"failures are retried after a pause, a void job is followed by the next immediately", []turn{
-			{0, runtime.Started{}, 0, "take"},
+			{0, runtime.Started{}, 0, "take check in 1s"},
 			{0, queueArmed{err: errors.New("no")}, 0, "pause"},
 			{1, queueChanged{}, 0, "take"},
 			{1, Taken{None: true}, 0, "pause"},
@@ -59,6 +73,7 @@ func TestJobsBehavior(t *testing.T) {
 			b := &jobsBehavior{
 				running: func() int { return running },
 				limit:   func() int { return 2 },
+				every:   time.Second,
 				backoff: runtime.NewBackoff(time.Millisecond, time.Second),
 			}
 			for i, turn := range tc.turns {
@@ -86,8 +101,12 @@ func renderJobs(effects []runtime.Effect, start time.Time) string {
 			} else {
 				list = append(list, "await "+e.until.Sub(start).String())
 			}
+		case releaseSilent:
+			list = append(list, "release")
 		case runtime.After:
-			if e.Delay == 0 {
+			if e.Message == (checkLeases{}) {
+				list = append(list, "check in "+e.Delay.String())
+			} else if e.Delay == 0 {
 				list = append(list, "then look")
 			} else {
 				list = append(list, "pause")

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -20,6 +21,8 @@ type Store interface {
 	Job(ctx context.Context, typ, id string) (*layer.Job, kv.Watch, error)
 	Claim(ctx context.Context, typ string, w layer.Worker) (layer.Claimed, error)
 	Renew(ctx context.Context, j *layer.Job, progress []byte) error
+	RenewAll(ctx context.Context, jobs []*layer.Job) (lost []*layer.Job, err error)
+	Release(ctx context.Context, typ string, w layer.Worker) (next time.Time, err error)
 	GiveBack(ctx context.Context, j *layer.Job) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
 	RemoveJob(ctx context.Context, typ, id string) error

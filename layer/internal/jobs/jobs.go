@@ -92,6 +92,8 @@ const (
 	JobPending  JobState = "pending"
 	JobRunning  JobState = "running"
 	JobFinished JobState = "finished"
+	// JobDamaged is the state in a list of a job whose record cannot be read. It is not stored.
+	JobDamaged JobState = "damaged"
 )
 
 const (
@@ -211,17 +213,13 @@ func claimFirst(s *db.Store, tx kv.Transaction, typ string, w Worker) (*Job, *Du
 		if due == nil || err != nil || due.At.After(time.Now()) {
 			return nil, due, err
 		}
-		j, err := ReadJob(s, tx, typ, due.ID)
+		j, err := readDue(s, tx, typ, due)
 		if err != nil {
 			return nil, nil, err
 		}
-		if j == nil || !due.concerns(j) {
-			// A leftover of an earlier version of Divan, which does not know these keys.
-			tx.Clear(due.key)
+		if j == nil {
 			continue
 		}
-		// Conflict with a renewal by the worker that the job is taken from.
-		tx.AddReadConflict(kv.KeyRange{Begin: due.key, End: append(due.key[:len(due.key):len(due.key)], 0)})
 		version, err := tx.ReadVersion().Wait()
 		if err != nil {
 			return nil, nil, err
@@ -375,7 +373,10 @@ func (s Store) RemoveJobWith(ctx context.Context, typ, id string, data []byte) (
 
 func (s Store) removeJob(ctx context.Context, typ, id string, may func(*Job) bool) (bool, error) {
 	ok, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (bool, error) {
-		j, err := ReadJob(s.Store, tx, typ, id)
+		j, err := readRecord(s.Store, tx, typ, id)
+		if isDamaged(err) {
+			j, err = damagedJob(typ, id, err), nil // what it has in the queue goes when it is due
+		}
 		if j == nil || err != nil {
 			return true, err
 		}
@@ -399,7 +400,8 @@ func WatchQueue(s *db.Store, tx kv.Transaction, typ string) kv.Watch {
 	return tx.Watch(jobKey(s, typ, jobWake))
 }
 
-// Job reads one job, or nil if there is none. The watch becomes ready when its record changes; the caller cancels it.
+// Job reads one job, or nil if there is none that can be read. The watch becomes ready when its record changes; the
+// caller cancels it.
 func (s Store) Job(ctx context.Context, typ, id string) (j *Job, w kv.Watch, err error) {
 	j, _, err = db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (*Job, error) {
 		if w != nil {

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -20,7 +21,7 @@ type DueJob struct {
 
 	key    []byte // of its entry in the queue or of its heartbeat
 	at     int64  // of the entry
-	token  int64  // of the heartbeat
+	token  int64  // of the heartbeat; damagedBeat if that cannot be read
 	millis int64  // of an old entry
 }
 
@@ -30,7 +31,7 @@ func (d *DueJob) concerns(j *Job) bool {
 	case d.at != 0:
 		return j.State == JobPending && j.At == d.at
 	case d.token != 0:
-		return j.State == JobRunning && j.Token == d.token
+		return j.State == JobRunning && (j.Token == d.token || d.token == damagedBeat)
 	}
 	return j.State != JobFinished && j.At == 0 && j.Due.UnixMilli() == d.millis
 }
@@ -38,6 +39,9 @@ func (d *DueJob) concerns(j *Job) bool {
 // OldLease is how long an entry of an earlier version of Divan must remain unchanged before its job is taken over. It
 // is longer than the lease in that version.
 const OldLease = 6 * time.Second
+
+// damagedBeat is the token of a heartbeat that cannot be read.
+const damagedBeat = -1
 
 // FirstDue returns the first due job, or nil. It reads at snapshot isolation: two workers that see the same job
 // conflict on its record, and others do not conflict.
@@ -56,7 +60,7 @@ func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, er
 	}
 	queue, n := read(jobQueue, o)
 	defer queue.Close()
-	beats, _ := read(jobBeat, kv.RangeOptions{Mode: kv.ModeWantAll})
+	beats := readBeats(s, snapshot, typ)
 	defer beats.Close()
 	old, _ := read(jobDue, kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer old.Close()
@@ -69,14 +73,30 @@ func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, er
 	if err != nil {
 		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
 	}
-	silent, err := firstSilent(s, typ, beats, old, n, w, begun)
+	running, err := runningJobs(s, typ, beats, old, n, w, begun)
 	if err != nil {
 		return nil, fmt.Errorf("heartbeats of %s jobs: %w", typ, err)
 	}
-	if first == nil || silent != nil && silent.At.Before(first.At) {
-		return silent, nil
+	for _, j := range running {
+		if first == nil || j.At.Before(first.At) {
+			first = j
+		}
 	}
 	return first, nil
+}
+
+// silentJobs returns the running jobs of a type. Those whose worker has stopped renewing are due, and the others are to
+// be checked again when they are. It reads at snapshot isolation.
+func silentJobs(s *db.Store, tx kv.Transaction, typ string, w Worker) ([]*DueJob, error) {
+	begun := time.Now()
+	beats := readBeats(s, tx.Snapshot(), typ)
+	defer beats.Close()
+	return runningJobs(s, typ, beats, nil, len(jobKey(s, typ, jobBeat)), w, begun)
+}
+
+func readBeats(s *db.Store, snapshot kv.Reader, typ string) kv.RangeIterator {
+	begin, end := tuple.Range(jobKey(s, typ, jobBeat))
+	return snapshot.GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Mode: kv.ModeWantAll})
 }
 
 // firstWaiting returns the first job of the queue.
@@ -105,10 +125,10 @@ func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (fir
 	return first, rows.Err()
 }
 
-// firstSilent returns the first running job whose worker has stopped renewing, or the one whose heartbeat should be
-// checked first.
-func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix int, w Worker,
-	begun time.Time) (first *DueJob, err error) {
+// runningJobs returns the running jobs of a type, with the times when they are due or their heartbeats should be
+// checked again. old has the entries of an earlier version of Divan, or is nil.
+func runningJobs(s *db.Store, typ string, beats, old kv.RangeIterator, prefix int, w Worker,
+	begun time.Time) (list []*DueJob, err error) {
 	var seen []seenJob
 	for beats.Next() {
 		row := beats.KeyValue()
@@ -117,8 +137,8 @@ func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix in
 			return nil, err
 		}
 		b, err := ParseBeat(row.Value)
-		if err != nil {
-			return nil, err
+		if err != nil { // nobody can renew it
+			b = &beat{Token: damagedBeat, Lease: OldLease}
 		}
 		j.token = b.Token
 		gone := b.Worker == w.Name && b.Life != w.Life || w.Gone != nil && w.Gone(b.Worker)
@@ -127,7 +147,7 @@ func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix in
 	if err := beats.Err(); err != nil {
 		return nil, err
 	}
-	for old.Next() {
+	for old != nil && old.Next() {
 		j := &DueJob{key: old.KeyValue().Key}
 		rest := j.key[prefix:]
 		if j.millis, rest, err = tuple.TakeInt(rest); err != nil {
@@ -138,18 +158,16 @@ func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix in
 		}
 		seen = append(seen, seenJob{j, fmt.Sprint("due ", j.millis), OldLease, false})
 	}
-	if err := old.Err(); err != nil {
-		return nil, err
+	if old != nil && old.Err() != nil {
+		return nil, old.Err()
 	}
 	look := beatsOf(s).look(typ, begun) // not earlier, because it locks, and the store may be slow
 	defer look.end()
 	for _, x := range seen {
 		x.job.At = look.at(x.job.ID, x.value, x.lease, x.gone)
-		if first == nil || x.job.At.Before(first.At) {
-			first = x.job
-		}
+		list = append(list, x.job)
 	}
-	return first, nil
+	return list, nil
 }
 
 // seenJob is a heartbeat that was read.
@@ -160,17 +178,37 @@ type seenJob struct {
 	gone  bool // its worker is known to have ended
 }
 
-// ReadJob returns the record of a job, or nil if there is none.
+// ReadJob returns the record of a job, or nil if there is none. One that cannot be read is as none: its worker has lost
+// the job, and who asks for the job again replaces it. Until then it is listed as damaged.
 func ReadJob(s *db.Store, tx kv.Reader, typ, id string) (*Job, error) {
+	j, err := readRecord(s, tx, typ, id)
+	if isDamaged(err) {
+		return nil, nil
+	}
+	return j, err
+}
+
+// readRecord is ReadJob with an error, for which isDamaged is true, if the record cannot be read.
+func readRecord(s *db.Store, tx kv.Reader, typ, id string) (*Job, error) {
 	value, err := tx.Get(jobRecordKey(s, typ, id)).Wait()
 	if value == nil || err != nil {
 		return nil, err
 	}
 	j := new(Job)
 	if err := json.Unmarshal(value, j); err != nil {
-		return nil, fmt.Errorf("job %s %q: %w", typ, id, err)
+		return nil, db.Corrupt(fmt.Sprintf("job %s %q", typ, id), err)
 	}
 	return j, nil
+}
+
+func isDamaged(err error) bool {
+	var damaged *db.CorruptError
+	return errors.As(err, &damaged)
+}
+
+// damagedJob returns what lists have of a job whose record cannot be read.
+func damagedJob(typ, id string, err error) *Job {
+	return &Job{Type: typ, ID: id, State: JobDamaged, Error: err.Error()}
 }
 
 // WriteJob writes the record of a job. It counts as making room, because the record is small and the job may make room.
@@ -274,26 +312,30 @@ func jobsFrom(ctx context.Context, s *db.Store, prefix int, r kv.KeyRange,
 // listed decodes a row of the jobs' section; the prefix of its key has that length. It returns nil if the row is no
 // record.
 func listed(s *db.Store, tx kv.Reader, row kv.KeyValue, prefix int) (*Job, error) {
-	rest, err := tuple.Skip(row.Key[prefix:])
+	typ, rest, err := tuple.TakeString(row.Key[prefix:])
 	if err != nil {
 		return nil, db.Corrupt("job", err)
 	}
-	part, _, err := tuple.TakeInt(rest)
+	part, rest, err := tuple.TakeInt(rest)
 	if err != nil {
 		return nil, db.Corrupt("job", err)
 	}
 	if part != jobRecord {
 		return nil, nil
 	}
+	id, _, err := tuple.TakeString(rest)
+	if err != nil {
+		return nil, db.Corrupt("job", err)
+	}
 	j := new(Job)
 	if err := json.Unmarshal(row.Value, j); err != nil {
-		return nil, db.Corrupt("job", err)
+		return damagedJob(typ, id, err), nil
 	}
 	if j.State != JobRunning {
 		return j, nil
 	}
 	b, err := readBeat(s, tx, j)
-	if err != nil {
+	if err != nil && !isDamaged(err) {
 		return nil, err
 	}
 	if b != nil { // nil in records of earlier versions of Divan

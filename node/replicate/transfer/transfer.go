@@ -84,10 +84,28 @@ func New(o Options) *Run {
 // ErrStopped is the result of a run that was stopped before its end.
 var ErrStopped = errors.New("transfer: the replication was stopped")
 
-// Do runs the replication until it is complete, fails, or ctx ends. When stop is closed, it records a checkpoint and
-// returns ErrStopped. The result is what POST /_replicate answers, without "ok".
+// Until returns a context that also ends when a channel is closed, with a cause then. The caller calls cancel.
+func Until(ctx context.Context, closed <-chan struct{}, cause error) (until context.Context, cancel func()) {
+	until, end := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-closed:
+			end(cause)
+		case <-until.Done():
+		}
+	}()
+	return until, func() { end(nil) }
+}
+
+// Do runs the replication until it is complete, fails, or ctx ends. When stop is closed, it records a checkpoint, if it
+// has copied anything, and returns ErrStopped. The result is what POST /_replicate answers, without "ok".
 func (r *Run) Do(ctx context.Context, stop <-chan struct{}) (result []byte, err error) {
-	if err := r.start(ctx); err != nil {
+	starting, cancel := Until(ctx, stop, ErrStopped) // there is nothing to record yet
+	defer cancel()
+	if err := r.start(starting); err != nil {
+		if errors.Is(context.Cause(starting), ErrStopped) {
+			return nil, ErrStopped
+		}
 		return nil, err
 	}
 	r.log.Info("replication started", "start", couch.SeqText(r.checks.start), "session", r.o.Session)

@@ -176,6 +176,7 @@ const tones = {
   absent: 'bad',
   failed: 'bad',
   error: 'bad',
+  damaged: 'bad',
   gone: 'dim',
 };
 

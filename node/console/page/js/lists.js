@@ -99,11 +99,14 @@ const jobColumns = [
         ? button('Retry', `Job ${j.type} ${j.id} starts now.`, { do: 'retry_job', type: j.type, id: j.id })
         : '',
       ' ',
-      button('Drop', `Job ${j.type} ${j.id} is removed. What asked for it may ask again.`, {
-        do: 'drop_job',
-        type: j.type,
-        id: j.id,
-      }),
+      // A replication document brings its job back: it is to be deleted instead. What is damaged is made anew.
+      j.type === 'replication' && !j.id.startsWith('/') && j.state !== 'damaged'
+        ? ''
+        : button('Drop', `Job ${j.type} ${j.id} is removed. What asked for it may ask again.`, {
+            do: 'drop_job',
+            type: j.type,
+            id: j.id,
+          }),
     ],
   },
 ];
