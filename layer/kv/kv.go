@@ -49,6 +49,19 @@ type Snapshot interface {
 	Close()
 }
 
+// Loser is the optional ability of a Snapshot to end by itself, with the engine's connection to the store. Its reads
+// then fail with ErrConnectionLost.
+type Loser interface {
+	// Lost reports whether the snapshot has ended. It does not block.
+	Lost() bool
+}
+
+// Lost reports whether a snapshot has ended by itself; nil has not.
+func Lost(s Snapshot) bool {
+	l, ok := s.(Loser)
+	return ok && l.Lost()
+}
+
 // RetryLimiter is the optional ability of an engine to bound the attempts of transactions whose TransactOptions set
 // no bound.
 type RetryLimiter interface {

@@ -363,7 +363,22 @@ func (s *Server) reach(q *call.Request, e *endpoint) error {
 	if err := s.bound(q, e); err != nil {
 		return err
 	}
-	return handler(q)
+	err := handler(q)
+	for again := 0; again < readAgain && repeatable(q, err); again++ {
+		err = handler(q)
+	}
+	return err
+}
+
+// readAgain is how often a request is run again. Each time it waits for the store.
+const readAgain = 3
+
+// repeatable reports whether a request that failed can be run again, without its client: the connection to the store
+// broke while it was reading, and nothing has been sent.
+func repeatable(q *call.Request, err error) bool {
+	status, _ := q.Sent()
+	return errors.Is(err, kv.ErrConnectionLost) && status == 0 && q.Rewrites == 0 &&
+		(q.Method == http.MethodGet || q.IsHead()) && q.Ctx().Err() == nil
 }
 
 // again answers a request that was rewritten.

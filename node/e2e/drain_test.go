@@ -155,6 +155,77 @@ func TestDrain_RollingRestart(t *testing.T) {
 	}
 }
 
+// While the node with the store is restarted, the requests of another node wait for it: lists and feeds continue after
+// their last row, a request for a view goes on waiting for its build. None fails.
+func TestDrain_StoreRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	c := newCluster(t, 2)
+	for i := range 2 {
+		c.start(i)
+	}
+	c.allAlive()
+	const docs = 4000
+	one := c.nodes[1].client()
+	one.ok("PUT", "/db", "")
+	for i := 0; i < docs; i += 1000 {
+		var body strings.Builder
+		for j := range 1000 {
+			fmt.Fprintf(&body, `,{"_id":"d%04d","text":"%0200d"}`, i+j, j)
+		}
+		one.ok("POST", "/db/_bulk_docs", `{"docs":[`+body.String()[1:]+`]}`)
+	}
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	answers := map[string]*atomic.Int64{}
+	forever := func(want int, path func(n int) string) {
+		count := &atomic.Int64{}
+		answers[path(0)] = count
+		cl := c.nodes[1].client()
+		working.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				got, err := cl.try("GET", path(n), "")
+				if err != nil || got.status != 200 || want > 0 && strings.Count(string(got.body), `"id":"d`) != want {
+					t.Errorf("%s: %v, %d %.300s", path(n), err, got.status, got.body)
+					return
+				}
+				count.Add(1)
+			}
+		})
+	}
+	always := func(path string) func(int) string { return func(int) string { return path } }
+	forever(docs, always("/db/_all_docs?include_docs=true"))
+	forever(docs, always("/db/_changes?include_docs=true"))
+	forever(0, always("/db/d0000"))
+	forever(0, func(n int) string { // each builds another index
+		path := fmt.Sprintf("/db/_design/v%d", n)
+		_, err := one.try("PUT", path, fmt.Sprintf(
+			`{"views":{"v":{"map":"function(doc) { for (var i = 0; i < 3000; i++); emit(%d) }","reduce":"_count"}}}`, n))
+		if err != nil {
+			t.Error(err)
+		}
+		return path + "/_view/v"
+	})
+	for range 2 {
+		time.Sleep(time.Second)
+		c.nodes[0].stop(syscall.SIGTERM)
+		c.start(0)
+		c.allAlive()
+	}
+	for path, count := range answers {
+		before := count.Load()
+		eventually(t, "answers to "+path, 30*time.Second, func() bool { return count.Load() > before || t.Failed() })
+	}
+	close(stop)
+	working.Wait()
+}
+
 // drainAndStop asks a node to stop, and checks that it answers for a while that it is not ready.
 func (p *process) drainAndStop() {
 	p.t.Helper()

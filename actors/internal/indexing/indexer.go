@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // Batch sizes adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: they grow fast
@@ -29,6 +31,9 @@ const (
 	// maxFailures is how many times in a row a batch, or the start or end of a build, may fail before the job has
 	// failed.
 	maxFailures = 8
+	// awayPause is the pause before a step that found no store is tried again. Such steps wait by themselves at first,
+	// and then fail at once.
+	awayPause = 200 * time.Millisecond
 )
 
 // indexerBehavior runs one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches
@@ -51,6 +56,7 @@ type indexerBehavior struct {
 	order    []layer.ShardID
 	slow     bool // there was a slow batch
 	failures int  // consecutive failures of the start or the end
+	lost     int  // how often the build was begun anew since its last batch, because the connection to the store broke
 	facts    IndexerFacts
 	earlier  shardTask // progress of shards that no longer exist
 }
@@ -60,6 +66,7 @@ type indexerPhase string
 const (
 	indexerStarting  indexerPhase = "starting"
 	indexerBuilding  indexerPhase = "building"
+	indexerLosing    indexerPhase = "losing" // the build's snapshot is lost: it begins anew once no batch is running
 	indexerClosing   indexerPhase = "closing"
 	indexerReporting indexerPhase = "reporting"
 	indexerDone      indexerPhase = "done"
@@ -130,7 +137,7 @@ type (
 
 // Effects of an indexer.
 type (
-	startBuild struct{}
+	startBuild struct{ after ports.Build } // after, unless nil, is an earlier one, which is closed first
 	stepShard  struct {
 		build ports.Build
 		shard layer.ShardID
@@ -166,15 +173,17 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 			return b.report(fmt.Errorf("the indexer crashed %d times: %s", maxLives, b.crash))
 		}
 		b.phase = indexerStarting
-		return []runtime.Effect{startBuild{}, runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
+		return []runtime.Effect{b.start(), runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
 	case startAgain:
-		return []runtime.Effect{startBuild{}}
+		return []runtime.Effect{b.start()}
 	case buildStarted:
 		return b.begun(m)
 	case stepped:
 		return b.stepped(m)
 	case stepAgain:
-		b.shards[m.shard].pausing = false
+		if t := b.shards[m.shard]; t != nil { // nil if the build was begun anew, without the shard
+			t.pausing = false
+		}
 		return b.next()
 	case closeAgain:
 		return []runtime.Effect{finishBuild{b.build}}
@@ -192,6 +201,13 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 		return []runtime.Effect{runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
 	}
 	return nil
+}
+
+// start begins the build, after what is left of an earlier beginning.
+func (b *indexerBehavior) start() runtime.Effect {
+	e := startBuild{after: b.build}
+	b.build = nil
+	return e
 }
 
 func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
@@ -264,20 +280,26 @@ func (b *indexerBehavior) next() []runtime.Effect {
 func (b *indexerBehavior) stepped(m stepped) []runtime.Effect {
 	t := b.shards[m.shard]
 	t.running = false
+	if b.phase == indexerLosing || errors.Is(m.err, kv.ErrConnectionLost) && b.lost < maxFailures {
+		return b.lose(m.err)
+	}
 	if m.err != nil {
 		if e := b.hopeless(m.err); e != nil {
 			return e
 		}
-		t.failures++
 		b.facts.Error = m.err.Error()
-		if t.failures > maxFailures {
+		if kv.IsCode(m.err, kv.CodeUnreachable) { // see failed
+			t.pausing = true
+			return append(b.next(), runtime.After{Delay: awayPause, Message: stepAgain{m.shard}})
+		}
+		if t.failures++; t.failures > maxFailures {
 			return b.report(fmt.Errorf("shard %s: %w", m.shard, m.err))
 		}
 		t.batch = max(1, t.batch/2)
 		b.slow, t.pausing = true, true
 		return append(b.next(), runtime.After{Delay: t.backoff.Next(), Message: stepAgain{m.shard}})
 	}
-	t.failures, b.facts.Error = 0, ""
+	t.failures, b.lost, b.facts.Error = 0, 0, ""
 	t.backoff.Reset()
 	t.documents += int64(m.result.Documents)
 	t.rows += int64(m.result.Rows)
@@ -299,6 +321,23 @@ func (b *indexerBehavior) stepped(m stepped) []runtime.Effect {
 	i := slices.Index(b.order, m.shard)
 	b.order = append(slices.Delete(b.order, i, i+1), m.shard)
 	return b.next()
+}
+
+// lose begins the build anew, from the progress that the store knows, as soon as no batch is running: the snapshot that
+// batches read ended with the connection. That is no failure of the job, and requests go on waiting.
+func (b *indexerBehavior) lose(err error) []runtime.Effect {
+	if e := b.hopeless(err); e != nil {
+		return e
+	}
+	b.phase = indexerLosing
+	for _, t := range b.shards {
+		if t.running {
+			return nil
+		}
+	}
+	b.lost++
+	b.phase = indexerStarting
+	return []runtime.Effect{b.start()}
 }
 
 // count adds up the progress of the shards.
@@ -332,8 +371,11 @@ func (b *indexerBehavior) failed(err error, again any) []runtime.Effect {
 	if e := b.hopeless(err); e != nil {
 		return e
 	}
-	b.failures++
 	b.facts.Error = err.Error()
+	if storeAway(err) { // until it is back, or another worker has the job
+		return []runtime.Effect{runtime.After{Delay: awayPause, Message: again}}
+	}
+	b.failures++
 	if b.failures > maxFailures {
 		return b.report(err)
 	}

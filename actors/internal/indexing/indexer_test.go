@@ -3,6 +3,7 @@ package indexing
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,11 +11,14 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // Each case drives an indexer's behavior and renders its effects, without the lengths of pauses.
 func TestIndexerBehavior(t *testing.T) {
 	broken := errors.New("broken")
+	cut := kv.NewError(kv.CodeTooOld, "cut", kv.ErrConnectionLost)
+	away := kv.NewError(kv.CodeUnreachable, "away", nil)
 	lost := &layer.Error{Kind: layer.Conflict, Reason: "lost"}
 	gone := &layer.Error{Kind: layer.NotFound, Reason: "gone"}
 	plan := buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a", "b", "c"}, Changes: 900}}
@@ -112,6 +116,31 @@ func TestIndexerBehavior(t *testing.T) {
 			{buildFinished{err: broken}, "pause"},
 			{closeAgain{}, "finish"},
 		}},
+		{"the connection to the store breaks: it begins anew when no batch is running", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{stepped{shard: "a", err: broken}, "c:100 pause"},
+			{stepped{shard: "b", err: cut}, ""},
+			{stepAgain{"a"}, ""},
+			{stepped{shard: "c", err: cut}, "begin"},
+			{buildStarted{err: away}, "pause"},
+			{startAgain{}, "begin"},
+			{plan, "a:100 b:100"},
+			{part("a", 100, time.Millisecond, false), "c:100"},
+		}},
+		{"a store that is away is no failure of the job, however long", 1, append([]turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
+		}, append(slices.Repeat([]turn{{stepped{shard: "a", err: away}, "pause"}, {stepAgain{"a"}, "a:100"}},
+			2*maxFailures), append([]turn{{part("a", 100, time.Millisecond, true), "finish"}},
+			slices.Repeat([]turn{{buildFinished{err: away}, "pause"}, {closeAgain{}, "finish"}}, 2*maxFailures)...)...,
+		)...)},
+		{"a connection that breaks after each beginning makes the job fail", 1, append([]turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
+		}, append(slices.Repeat([]turn{{stepped{shard: "a", err: cut}, "begin"},
+			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"}}, maxFailures),
+			turn{stepped{shard: "a", err: cut}, "pause"})...)},
 		{"after too many crashes the job has failed", maxLives + 1, []turn{
 			{runtime.Started{}, "report the indexer crashed 5 times: a bug"},
 		}},

@@ -36,6 +36,9 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 	switch e := e.(type) {
 	case startBuild:
 		sh.Do(func(ctx context.Context) any {
+			if e.after != nil {
+				e.after.Close()
+			}
 			b, err := x.openBuild(ctx, t)
 			if err != nil {
 				return buildStarted{err: err}
@@ -43,7 +46,7 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			o := &openBuild{Build: b}
 			x.tree.Run(func() {
 				<-ctx.Done()
-				o.close()
+				o.Close()
 			})
 			plan := b.Plan()
 			return buildStarted{build: o, plan: plan, done: t.resume(plan.Resumed)}
@@ -146,8 +149,8 @@ func (o *openBuild) begin() bool {
 	return true
 }
 
-// close waits for the running steps. It holds no lock meanwhile, for which simulated time would stand still.
-func (o *openBuild) close() {
+// Close waits for the running steps. It holds no lock meanwhile, for which simulated time would stand still.
+func (o *openBuild) Close() {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
@@ -159,10 +162,15 @@ func (o *openBuild) close() {
 // answer is told once, for all that fails because of it.
 func FailureLevel(err error) slog.Level {
 	switch {
-	case kv.IsCode(err, kv.CodeUnreachable) || errors.Is(err, kv.ErrConnectionLost):
+	case storeAway(err):
 		return slog.LevelDebug
 	case layer.KindOf(err) == layer.Unavailable && !layer.Local(err): // the store answers, but too slowly
 		return slog.LevelWarn
 	}
 	return slog.LevelError
+}
+
+// storeAway reports whether a step failed because the store does not answer.
+func storeAway(err error) bool {
+	return kv.IsCode(err, kv.CodeUnreachable) || errors.Is(err, kv.ErrConnectionLost)
 }

@@ -60,7 +60,7 @@ func (d Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult
 		s.LeaveLarge = o.Large
 		a := &AllDocs{S: s, O: o}
 		res := &AllDocsResult{Offset: -1}
-		if err := s.Try(func() error { return a.head(res) }); err != nil {
+		if err := s.Begin(func() error { return a.head(res) }); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -89,8 +89,11 @@ type AllDocs struct {
 	next  allDocsPending // the row that is pushed, here so that it need not be allocated
 	skip  int
 	left  int // no limit if negative
-	doc   rev.Document
-	own   db.RawKeys
+	// yielded is the number of rows so far, last the id of the last one.
+	yielded int
+	last    string
+	doc     rev.Document
+	own     db.RawKeys
 
 	crowded bool // dividing the list would allow to compute the offset
 }
@@ -127,12 +130,30 @@ func (a *AllDocs) head(res *AllDocsResult) (err error) {
 	return err
 }
 
-// Run reads the list and yields its rows.
+// Run reads the list and yields its rows. If the connection to the store breaks, it continues after the last row.
 func (a *AllDocs) Run() error {
-	a.skip, a.left = a.O.Skip, a.O.Limit
-	if a.left == 0 {
-		return nil
+	for a.skip, a.left = a.O.Skip, a.O.Limit; a.left != 0; {
+		err := a.run()
+		if err == nil || a.yielded > 0 && a.O.Only == db.LocalOnly {
+			return err
+		}
+		if err := a.S.Resume(err); err != nil {
+			return err
+		}
+		if a.left = a.O.Limit; a.left > 0 {
+			a.left -= a.yielded
+		}
+		switch {
+		case a.yielded == 0 || a.O.Keys != nil:
+			a.skip = a.O.Skip + a.yielded
+		default:
+			a.skip = 0
+		}
 	}
+	return nil
+}
+
+func (a *AllDocs) run() error {
 	// Bodies of _local documents are in their list.
 	if a.O.Only == db.LocalOnly {
 		if a.O.Keys != nil {
@@ -200,7 +221,17 @@ func (a *AllDocs) live() error {
 // span returns the requested range of the list of live documents.
 func (a *AllDocs) span(prefix []byte) kv.KeyRange {
 	o := db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending}
+	if a.yielded > 0 { // it continues
+		o.Start = &a.last
+	}
 	r := db.IdRange(prefix, o)
+	switch key := tuple.AppendString(prefix[:len(prefix):len(prefix)], a.last); {
+	case a.yielded == 0:
+	case o.Descending:
+		r.End = maxKey(r.Begin, key)
+	default:
+		r.Begin = minKey(r.End, append(key, 0xff))
+	}
 	if a.O.Only == db.DesignOnly {
 		design := designs(prefix)
 		r.Begin = maxKey(r.Begin, design.Begin)
@@ -247,5 +278,6 @@ func (a *AllDocs) emit(p *allDocsPending) (more bool, err error) {
 			p.row.Doc.Conflicts = p.needs.Tree.Conflicts(false)
 		}
 	}
+	a.yielded, a.last = a.yielded+1, p.row.ID
 	return a.Yield(p.row, nil), nil
 }

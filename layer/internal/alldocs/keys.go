@@ -147,6 +147,7 @@ func (a *AllDocs) local(id string, whole []byte) (more bool, err error) {
 	if a.O.IncludeDocs {
 		row.Doc = &rev.Document{ID: id, Rev: row.Rev, Body: body}
 	}
+	a.yielded++
 	return a.Yield(row, nil) && more, nil
 }
 
@@ -175,6 +176,7 @@ func (a *AllDocs) localKeys() error {
 		if whole != nil {
 			more, err = a.local(id, whole)
 		} else if wanted, left := a.counted(); wanted {
+			a.yielded++
 			more = a.Yield(AllDocsRow{ID: id, Err: rev.ErrMissing()}, nil) && left
 		}
 		if err != nil || !more {

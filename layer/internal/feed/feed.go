@@ -98,7 +98,7 @@ func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, 
 
 // CheckSince returns Invalid if the database has not reached the sequence.
 func CheckSince(s *rev.Stream, since db.Seq) error {
-	return s.Try(func() error { return s.Cfg.CheckSince(s.R, s.Keys, since) })
+	return s.Begin(func() error { return s.Cfg.CheckSince(s.R, s.Keys, since) })
 }
 
 // countEvery is how many rows are yielded before they are counted, so that the counts of a long pass grow evenly.
@@ -116,6 +116,7 @@ type Feed struct {
 	Since, until db.Seq
 
 	left      int   // rows to yield; no limit if negative
+	yielded   int   // rows so far
 	uncounted int64 // rows that were yielded and are not in the database's counts
 	scanned   int64
 	cut       bool // ended by Limit or by the consumer
@@ -137,9 +138,32 @@ type feedPending struct {
 	needs   rev.DocNeeds
 }
 
-// Run reads the feed and yields its rows.
+// Run reads the feed and yields its rows. If the connection to the store breaks, it continues after the last row.
 func (f *Feed) Run() error {
-	f.left = f.O.Limit
+	for f.left = f.O.Limit; ; {
+		err := f.run()
+		if err == nil {
+			return nil
+		}
+		if err := f.S.Resume(err); err != nil {
+			return err
+		}
+		f.cut, f.scanned = false, f.passed
+		f.Since, f.until = f.O.Since, f.O.Until
+		if f.left = f.O.Limit; f.left > 0 {
+			f.left -= f.yielded
+		}
+		switch {
+		case f.yielded == 0:
+		case f.O.Descending:
+			f.until = before(f.Last)
+		default:
+			f.Since = f.Last
+		}
+	}
+}
+
+func (f *Feed) run() error {
 	if f.left == 0 {
 		f.cut = true
 		return f.noteTotal()
@@ -305,6 +329,7 @@ func (f *Feed) emit(p *feedPending) (more bool, err error) {
 		f.S.D.Count(func(c *db.Counts) { c.Changes.Add(f.uncounted) })
 		f.uncounted = 0
 	}
+	f.yielded++
 	f.refused = !f.Yield(*c, nil)
 	return !f.refused, nil
 }

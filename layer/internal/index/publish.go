@@ -77,7 +77,7 @@ func (ps *Publications) put(key Publication, seq db.Seq, docs, rows kv.Snapshot)
 	p.pending++
 	p.used = time.Now()
 	for _, s := range []struct{ now, was *kv.Snapshot }{{&docs, &p.docs}, {&rows, &p.rows}} {
-		if *s.was == nil {
+		if dropLost(s.was); *s.was == nil {
 			*s.was, *s.now = *s.now, nil
 		}
 		// The sequence already has a snapshot, which is as good.
@@ -160,6 +160,8 @@ func (ps *Publications) Take(key Publication, seq db.Seq) *taken {
 	if p == nil {
 		return nil
 	}
+	dropLost(&p.docs)
+	dropLost(&p.rows)
 	p.users++
 	p.used = time.Now()
 	return &taken{p, p.docs, p.rows}
@@ -223,6 +225,13 @@ func Unpin(s *kv.Snapshot) {
 	if *s != nil {
 		(*s).Close()
 		*s = nil
+	}
+}
+
+// dropLost is Unpin for a snapshot that has ended with the connection to the store.
+func dropLost(s *kv.Snapshot) {
+	if kv.Lost(*s) {
+		Unpin(s)
 	}
 }
 

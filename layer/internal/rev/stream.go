@@ -2,6 +2,7 @@ package rev
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
@@ -40,6 +41,14 @@ const streamTurn = 4 * time.Second
 
 // OpenStream opens a stream on the current state of the database. It returns NotFound if there is no such database.
 func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
+	s, err := openStream(ctx, d)
+	if errors.Is(err, kv.ErrConnectionLost) {
+		return OpenTransactions(ctx, d) // it waits for the store
+	}
+	return s, err
+}
+
+func openStream(ctx context.Context, d *db.Database) (*Stream, error) {
 	snap, ok, err := kv.OpenSnapshot(ctx, d.Store.Engine)
 	if err != nil {
 		return nil, err
@@ -141,6 +150,33 @@ func (s *Stream) Renew(cause error) error {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// Resume lets a read go on whose snapshot has ended with the connection to the store, as err says: from now on the
+// stream reads transactions, as on an engine without snapshots. It returns err if that is not what has happened. The
+// caller begins again after what it has answered; nothing else may use the stream meanwhile.
+func (s *Stream) Resume(err error) error {
+	if !s.Exact() || !errors.Is(err, kv.ErrConnectionLost) {
+		return err
+	}
+	if s.stop != nil {
+		s.stop()
+	}
+	s.Snap.Close()
+	s.Snap, s.stop = nil, nil
+	return s.Renew(nil)
+}
+
+// Begin is Try for the reads before the first row, which may also Resume.
+func (s *Stream) Begin(reads func() error) error {
+	err := s.Try(reads)
+	if err == nil {
+		return nil
+	}
+	if err := s.Resume(err); err != nil {
+		return err
+	}
+	return s.Try(reads)
 }
 
 // Old reports whether the transaction should be renewed before it becomes too old.

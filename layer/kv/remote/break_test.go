@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -357,5 +358,33 @@ func TestBreak_silentFor(t *testing.T) {
 	defer tx.Cancel()
 	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeUnreachable) {
 		t.Errorf("read of a store that was silent for long: %v", err)
+	}
+}
+
+// TestBreak_openSnapshot checks that a snapshot that is being opened when the connection breaks is opened on the next
+// one, and that it knows when it has ended with its connection.
+func TestBreak_openSnapshot(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e := mustOpen(t, p.addr())
+	p.setSilent(true)
+	asked := p.sent()
+	time.AfterFunc(10*time.Millisecond, func() {
+		for p.sent() == asked { // the request is under way
+			time.Sleep(time.Millisecond)
+		}
+		p.cut()
+		p.setSilent(false)
+	})
+	s, err := e.OpenSnapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Get([]byte("a")).Wait(); err != nil || kv.Lost(s) {
+		t.Errorf("read of the snapshot: %v; lost: %v", err, kv.Lost(s))
+	}
+	p.cut()
+	if _, err := s.Get([]byte("a")).Wait(); !errors.Is(err, kv.ErrConnectionLost) || !kv.Lost(s) {
+		t.Errorf("read after the connection broke: %v; lost: %v", err, kv.Lost(s))
 	}
 }

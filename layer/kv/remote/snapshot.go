@@ -2,7 +2,9 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -18,9 +20,24 @@ type longSnapshot struct {
 	closed  chan struct{}
 }
 
-// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip. A snapshot ends with its connection: its
-// reads then fail with CodeTooOld.
+// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip, and asks again if the connection breaks
+// meanwhile. A snapshot ends with its connection: its reads then fail with CodeTooOld.
 func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	var opened kv.Snapshot
+	err := kv.Repeat(ctx, func(attempt int) (again bool, most time.Duration, err error) {
+		opened, err = e.openSnapshot(ctx)
+		return errors.Is(err, kv.ErrConnectionLost) && attempt < openAttempts, reopenPause, err
+	})
+	return opened, err
+}
+
+const (
+	// openAttempts bounds the attempts of OpenSnapshot, each of which may wait for a connection.
+	openAttempts = 4
+	reopenPause  = 20 * time.Millisecond
+)
+
+func (e *Engine) openSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	c, object, err := e.connection(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -37,6 +54,13 @@ func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Lost implements kv.Loser.
+func (s *longSnapshot) Lost() bool {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	return s.conn.mu.broken != nil
 }
 
 func (s *longSnapshot) Version() int64 { return s.version }
