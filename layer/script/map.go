@@ -160,7 +160,7 @@ func (b *batch) document(r *engine.Runtime) error {
 		var limit *LimitError
 		switch {
 		case err == nil:
-			b.maps.patience.endedWell(b.function, began)
+			b.maps.patience.endedWell(b.function, began, r.Call().Turn())
 		case errors.As(err, &thrown), errors.As(err, &limit):
 			b.forget()
 			if limit != nil && limit.Limit == "time" {

@@ -19,7 +19,7 @@ type patience struct {
 
 type strikes struct {
 	halved, well atomic.Int32
-	longest      atomic.Int64 // nanoseconds by the clock, of a document that finished
+	longest      atomic.Int64 // nanoseconds of processor time, of a document that finished
 }
 
 const (
@@ -52,11 +52,11 @@ func (p *patience) stopped(function int) {
 	}
 }
 
-// endedWell records that a document is finished which the function began at a time as of turns.Now.
-func (p *patience) endedWell(function int, began int64) {
+// endedWell records that a document is finished which the function began at a time as of turns.Now, during the turn.
+func (p *patience) endedWell(function int, began int64, turn *turns.Turn) {
 	s := &p.strike[function]
-	if took := turns.Now() - began; took > s.longest.Load() {
-		s.longest.Store(took) // one of several at once may be lost, which the next makes good
+	if longest := s.longest.Load(); turns.Now()-began > longest { // seldom: a look at the clock is cheaper than Ran
+		s.longest.Store(max(longest, turn.Ran())) // one of several at once may be lost, which the next makes good
 	}
 	if s.halved.Load() > 0 && s.well.Add(1) == wellAgain {
 		s.well.Store(0)

@@ -19,7 +19,8 @@ type Call struct {
 	// deadline is a time as of turns.Now before which the call need not be looked at; 0 while no call is running,
 	// interrupted if it must end, killed once the watchdog has revoked the memory.
 	deadline atomic.Int64
-	// budget is how much processor time in nanoseconds the call may use, as counted by Turn.Ran.
+	// budget is how much processor time in nanoseconds the call may use, as counted by Turn.Ran, which begins anew
+	// after what the call did outside (see begin).
 	budget  atomic.Int64
 	ctx     context.Context // of the caller
 	turn    atomic.Pointer[turns.Turn]
@@ -88,7 +89,7 @@ func (c *Call) disarm() bool {
 
 // overdue reports whether the running call must end.
 func (c *Call) overdue() bool {
-	if c.late(0) != 0 {
+	if _, late := c.late(0); late {
 		c.limit = "time"
 		return true
 	}
@@ -106,32 +107,38 @@ func (c *Call) overdue() bool {
 	return c.ended != nil
 }
 
-// late returns the deadline if the call has used its time, and the deadline has passed by grace nanoseconds; else 0. A
-// call that had to wait for a processor, or whose process was stopped, has not used its time by its deadline and gets a
-// later one: it must not depend on what else the machine does which documents an index has.
-func (c *Call) late(grace int64) int64 {
+// late reports whether the call has used its time and its deadline has passed by grace nanoseconds, and returns the
+// deadline. A call that had to wait for a processor, or whose process was stopped, has not used its time by its
+// deadline and gets a later one: which documents an index has must not depend on what else the machine does.
+func (c *Call) late(grace int64) (deadline int64, late bool) {
 	for {
-		deadline := c.deadline.Load()
-		now := turns.Now()
-		if deadline == 0 || deadline > 0 && now <= deadline+grace {
-			return 0
+		deadline, now := c.deadline.Load(), turns.Now()
+		if deadline != killed && (deadline <= 0 || now <= deadline+grace) {
+			return deadline, false
 		}
 		t := c.turn.Load()
 		if deadline == killed || deadline == interrupted || t == nil {
-			return deadline
+			return deadline, true
 		}
 		left := c.budget.Load() - t.Ran()
 		if left < int64(time.Millisecond) {
-			return deadline
+			return deadline, true
 		}
-		c.deadline.CompareAndSwap(deadline, now+left)
+		c.deadline.CompareAndSwap(deadline, now+left) // unless the call was ended meanwhile, which the next round sees
 	}
 }
 
 // Pause stops the clock of the running call and returns the time it has left; false if its time is over.
 func (c *Call) Pause() (left int64, ok bool) {
-	deadline := c.deadline.Load()
-	return deadline - turns.Now(), deadline > 0 && c.deadline.CompareAndSwap(deadline, 0)
+	for {
+		deadline := c.deadline.Load()
+		if deadline <= 0 {
+			return 0, false
+		}
+		if c.deadline.CompareAndSwap(deadline, 0) { // else the watchdog has just looked at the call, see late
+			return deadline - turns.Now(), true
+		}
+	}
 }
 
 // Resume restarts the clock.
@@ -144,7 +151,7 @@ const killGrace = int64(100 * time.Millisecond)
 // engine's built-in functions (a search in an object that claims 2^53 elements) never check for interrupts. The
 // watchdog calls it, at any time.
 func (c *Call) KillIfStuck() {
-	if deadline := c.late(killGrace); deadline > 0 {
+	if deadline, late := c.late(killGrace); late && deadline != killed {
 		c.kill(deadline)
 	}
 }

@@ -82,11 +82,15 @@ func (c *Call) outside(do func() error, anew bool) bool {
 		c.limit = "time"
 		return false
 	}
-	if anew {
+	t := c.turn.Load()
+	switch {
+	case anew:
 		left = int64(c.whole)
+	case t != nil:
+		left = c.budget.Load() - t.Ran()
 	}
 	var err error
-	if t := c.turn.Load(); t != nil {
+	if t != nil {
 		err = t.Outside(do)
 	} else {
 		err = do()
