@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,9 +78,9 @@ func (n own) acts() console.Acts {
 			}
 			return nil
 		},
-		Forget: func(member string) bool {
+		Forget: func(ctx context.Context, member string) bool {
 			c := n.joined.Load()
-			return c != nil && c.Forget(member)
+			return c != nil && forget(ctx, c, member)
 		},
 		LogLevel: n.levels.set,
 		Drain: func(ctx context.Context) error {
@@ -122,6 +123,27 @@ func working(members []cluster.Member) (names []string) {
 	}
 	return names
 }
+
+// forget forgets a member. Another node may know a little earlier than this one that the member is gone.
+func forget(ctx context.Context, c *cluster.Cluster, member string) bool {
+	ctx, cancel := context.WithTimeout(ctx, forgetWithin)
+	defer cancel()
+	for !c.Forget(member) {
+		there := slices.ContainsFunc(c.Members(), func(m cluster.Member) bool { return m.Name == member && !m.Self })
+		if !there {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return c.Forget(member)
+		case <-time.After(forgetWithin / 20):
+		}
+	}
+	return true
+}
+
+// forgetWithin is how much later than another node this one may learn that a member is gone.
+const forgetWithin = time.Second
 
 // restartWithin is how long an actor may take to begin a new life.
 const restartWithin = 2 * time.Second

@@ -48,7 +48,9 @@ func (n *Node) serveSQL(context.Context) error {
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: most, Log: n.log,
 		Turns: n.turns, Observe: n.statementEnded, Slow: slowFrom, Trace: n.traces.statement(),
-		Signal: n.console.Signal, Temp: temp, BadValues: n.badValues,
+		Signal:    n.console.Signal,
+		Signalled: func(user string, pid uint32, terminate bool) { console.Signalled(n.console, user, pid, terminate) },
+		Temp:      temp, BadValues: n.badValues,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})

@@ -97,6 +97,9 @@ func (h *host) Terminate(ctx context.Context, pid uint32) (bool, error) {
 
 // signal looks for a session on the other nodes if there is none here. found reports whether there was.
 func (h *host) signal(ctx context.Context, pid uint32, found, terminate bool) (bool, error) {
+	if found && h.ss.srv.opts.Signalled != nil && pid != h.ss.start.PID {
+		h.ss.srv.opts.Signalled(h.ss.start.User, pid, terminate)
+	}
 	if !found && h.ss.srv.opts.Signal != nil {
 		mine, err := h.ss.access.allowed(ctx)
 		if err != nil {

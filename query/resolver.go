@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/settings"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -128,8 +129,23 @@ func (s *systemRelation) Rows(st *exec.State) func(add func([]types.Datum) error
 			}
 			return false, nil
 		}
-		return false, s.addAll(cat.SystemRows(st.Ctx, s.table.Name, s.seenFrom()), add)
+		return false, s.addAll(cat.SystemRows(warning(st), s.table.Name, s.seenFrom()), add)
 	}
+}
+
+// warning returns the context of a statement, with warnings that its client gets once each.
+func warning(st *exec.State) context.Context {
+	h, ok := st.Session.(*host)
+	if !ok {
+		return st.Ctx
+	}
+	told := map[string]bool{}
+	return exec.WithWarnings(st.Ctx, func(text string) {
+		if !told[text] {
+			told[text] = true
+			h.ss.notice(sqlstate.New(sqlstate.Warning, "%s", text))
+		}
+	})
 }
 
 // inParts returns a function that reads some of the databases that next returns, until it returns none.

@@ -36,7 +36,8 @@ type Acts struct {
 	// RestartActor restarts an actor of this node and all below it.
 	RestartActor func(ctx context.Context, id string) error
 	// Forget makes this node forget a member that is gone. It reports whether it knew it as gone.
-	Forget func(member string) bool
+	// Forget waits for a short time if the member is not gone.
+	Forget func(ctx context.Context, member string) bool
 	// Drain lets other nodes take over this node's shards and jobs, and makes it answer that it is not ready. It still
 	// serves requests.
 	Drain func(ctx context.Context) error
@@ -154,9 +155,9 @@ var acts = map[string]act{
 	"forget": {
 		needs: []string{"member"}, on: allNodes,
 		did: func(a Action) string { return "member " + a.Member + " forgotten" },
-		do: func(_ context.Context, acts Acts, a Action) error {
-			if !acts.Forget(a.Member) {
-				return Refused(a.Member + " is not a member that is gone")
+		do: func(ctx context.Context, acts Acts, a Action) error {
+			if !acts.Forget(ctx, a.Member) {
+				return notGone(a.Member)
 			}
 			return nil
 		},
@@ -191,7 +192,11 @@ func (a *Action) check() (act, error) {
 		"database": a.Database != "", "design": a.Design != "", "shards": a.Shards > 0, "member": a.Member != "",
 		"level": a.Level != ""}
 	for _, name := range kind.needs {
-		if !has[name] {
+		switch {
+		case has[name]:
+		case name == "shards":
+			return act{}, badRequest("`shards` must be 1 or more")
+		default:
 			return act{}, badRequest(fmt.Sprintf("`%s` is missing", name))
 		}
 	}
@@ -246,16 +251,23 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	if err != nil {
 		return err
 	}
+	var waited error
+	if a.Do == "forget" {
+		waited = untilGone(ctx, c, a)
+	}
 	nodes := []string{c.o.Node}
 	if kind.on != nil {
 		nodes = kind.on(c, a)
 	}
-	failures := make([]error, len(nodes))
-	var acting sync.WaitGroup
-	for i, node := range nodes {
-		acting.Go(func() { failures[i] = c.actOn(ctx, node, a) })
+	failures := []error{waited}
+	if waited == nil {
+		failures = make([]error, len(nodes))
+		var acting sync.WaitGroup
+		for i, node := range nodes {
+			acting.Go(func() { failures[i] = c.actOn(ctx, node, a) })
+		}
+		acting.Wait()
 	}
-	acting.Wait()
 	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
 	switch {
@@ -282,6 +294,42 @@ func perhapsDone(err error) bool {
 	var bad badRequest
 	return err != nil && !errors.As(err, &refused) && !errors.As(err, &bad)
 }
+
+func notGone(member string) error { return Refused(member + " is not a member that is gone") }
+
+// untilGone waits until the members take a member for gone. One that was killed is not known to be at once. It is asked
+// meanwhile, and if it answers, it is not gone.
+func untilGone(ctx context.Context, c *Console, a Action) error {
+	ctx, cancel := context.WithTimeout(ctx, actWithin)
+	defer cancel()
+	up := func() bool { return slices.Contains(c.peers.Others(), a.Member) }
+	answered := make(chan struct{})
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	if up() {
+		asking.Go(func() {
+			if err := c.actOn(ctx, a.Member, a); !perhapsDone(err) && up() {
+				close(answered)
+			}
+		})
+	}
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
+	for up() {
+		select {
+		case <-answered:
+			return notGone(a.Member)
+		case <-ctx.Done():
+			return notGone(a.Member)
+		case <-look.C:
+		}
+	}
+	return nil
+}
+
+// lookAgain is the pause after which untilGone looks at the members again.
+const lookAgain = 50 * time.Millisecond
 
 func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 	if node == c.o.Node {
@@ -317,7 +365,7 @@ func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 func (c *Console) Signal(ctx context.Context, user string, admin bool, pid uint32, terminate bool) (bool, error) {
 	found := ""
 	var mine bool
-	err := c.EachSession(ctx, func(s state.Session) bool {
+	_, err := c.EachSession(ctx, func(s state.Session) bool {
 		if s.PID == int64(pid) && s.Node != c.o.Node {
 			found, mine = s.Node, s.User == user
 		}
@@ -329,11 +377,21 @@ func (c *Console) Signal(ctx context.Context, user string, admin bool, pid uint3
 	if !admin && !mine {
 		return false, Refused("the session belongs to another user")
 	}
-	a := Action{Do: "cancel", Node: found, PID: pid}
+	return true, c.Act(ctx, user, signal(found, pid, terminate))
+}
+
+// Signalled records that a user has cancelled the statement of a session of this node by SQL, or ended the session.
+func Signalled(c *Console, user string, pid uint32, terminate bool) {
+	a := signal(c.o.Node, pid, terminate)
+	c.o.Events.Record(state.Event{Kind: state.ActionDone, User: user, Object: acts[a.Do].did(a)})
+}
+
+func signal(node string, pid uint32, terminate bool) Action {
+	a := Action{Do: "cancel", Node: node, PID: pid}
 	if terminate {
 		a.Do = "terminate"
 	}
-	return true, c.Act(ctx, user, a)
+	return a
 }
 
 // tokens make and check the tokens without which nothing is done: a page of another origin can make a browser send a

@@ -46,7 +46,7 @@ func (p *parts) acts() console.Acts {
 			return nil
 		},
 		Compact:  func(context.Context, string) error { return errors.New("the store sleeps") },
-		Forget:   func(m string) bool { did("forget", m); return m == "n9" },
+		Forget:   func(_ context.Context, m string) bool { did("forget", m); return m == "n9" || m == "n3" },
 		Drain:    func(context.Context) error { did("drain"); return nil },
 		LogLevel: func(l string, d time.Duration) error { did("level", l, d.String()); return nil },
 	}
@@ -160,6 +160,9 @@ func TestConsole_Act(t *testing.T) {
 			t.Errorf("%.60s %q: %d %s", c.body, c.header, code, body)
 		}
 	}
+	if _, body := post(`{"do":"reshard","database":"d","shards":0}`); !strings.Contains(body, "`shards` must be 1 or") {
+		t.Errorf("no shards: %s", body)
+	}
 	for body, want := range map[string]string{
 		`{"do":"reshard","database":"d","shards":"8"}`: "`shards` must be a whole number.",
 		`{"do":"reshard","database":"d","shards":1.5}`: "`shards` must be a whole number.",
@@ -215,6 +218,47 @@ func TestConsole_Signal(t *testing.T) {
 		!slices.Equal(net.parts[1].did, []string{"cancel"}) {
 		t.Errorf("did %q, %v", net.parts[1].did, err)
 	}
+}
+
+// What SQL does to a session of the own node is recorded like what it does on another one.
+func TestConsole_Signalled(t *testing.T) {
+	_, consoles, recorders := cluster(1)
+	console.Signalled(consoles[0], "bob", 7, true)
+	console.Signalled(consoles[0], "bob", 8, false)
+	e := recorders[0].List(time.Time{}, 2)
+	if len(e) != 2 || e[1].Kind != state.ActionDone || e[1].Text != "session 7 on n1 ended by bob" ||
+		e[0].Text != "statement of session 8 on n1 cancelled by bob" || e[0].User != "bob" {
+		t.Errorf("events %+v", e)
+	}
+}
+
+// A member that has just been killed is forgotten as soon as the others know that it is gone. One that answers is not.
+func TestConsole_Act_forget(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(3)
+		forget := func(member string) (time.Duration, error) {
+			begin := time.Now()
+			err := consoles[0].Act(t.Context(), "anna", console.Action{Do: "forget", Member: member})
+			return time.Since(begin), err
+		}
+		if took, err := forget("n2"); err == nil || took > 0 {
+			t.Errorf("a member that is there: %v after %v", err, took)
+		}
+		net.silent["n3"] = true
+		time.AfterFunc(2600*time.Millisecond, func() {
+			net.mu.Lock()
+			defer net.mu.Unlock()
+			net.gone = "n3"
+		})
+		if took, err := forget("n3"); err != nil || took > 2700*time.Millisecond {
+			t.Errorf("a member that was killed: %v after %v", err, took)
+		}
+		for i, p := range net.parts {
+			if did := slices.Contains(p.did, "forget n3"); did != (i < 2) {
+				t.Errorf("n%d did %q", i+1, p.did)
+			}
+		}
+	})
 }
 
 // A node that answers slowly, and has not answered questions before, does what it is asked to, and is said to have.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +74,7 @@ type network struct {
 	mu      sync.Mutex
 	nodes   map[string]*console.Console
 	silent  map[string]bool // nodes that do not answer
+	gone    string          // a node that is no member any more
 	slow    time.Duration   // how long answers take
 	asked   map[string]int
 	history []*history.History
@@ -90,7 +92,11 @@ type others struct {
 	list []string
 }
 
-func (o others) Others() []string { return o.list }
+func (o others) Others() []string {
+	o.net.mu.Lock()
+	defer o.net.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(o.list), func(name string) bool { return name == o.net.gone })
+}
 
 func (o others) Request(ctx context.Context, member string, request []byte) ([]byte, error) {
 	o.net.mu.Lock()

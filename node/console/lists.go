@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -308,25 +309,30 @@ func (c *Console) Tasks(ctx context.Context) ([]state.Task, []state.Absent) {
 }
 
 // EachSession calls visit for all SQL sessions, by node and id, until it returns false. A node that stops answering is
-// left out from there on.
-func (c *Console) EachSession(ctx context.Context, visit func(state.Session) bool) error {
+// left out from there on, and returned.
+func (c *Console) EachSession(ctx context.Context, visit func(state.Session) bool) ([]state.Absent, error) {
 	return each(ctx, c.Sessions, table.Query{Sort: "node", Limit: eachLimit}, visit)
 }
 
 func each[T any](ctx context.Context, read func(context.Context, table.Query) (List[T], error), q table.Query,
-	visit func(T) bool) error {
+	visit func(T) bool) (absent []state.Absent, err error) {
 	for {
 		page, err := read(ctx, q)
 		if err != nil {
-			return err
+			return absent, err
+		}
+		for _, a := range page.Absent {
+			if !slices.ContainsFunc(absent, func(b state.Absent) bool { return a.Node == b.Node }) {
+				absent = append(absent, a)
+			}
 		}
 		for _, row := range page.Rows {
 			if !visit(row) {
-				return nil
+				return absent, nil
 			}
 		}
 		if page.Next == "" || ctx.Err() != nil {
-			return ctx.Err()
+			return absent, ctx.Err()
 		}
 		q.After = page.Next
 	}

@@ -53,7 +53,7 @@ func pageActors(t *testing.T) {
 		p.walks.Store(0)
 	}
 	seen := map[string]bool{}
-	if err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
+	if _, err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
 		seen[a.Node+a.ID] = true
 		return true
 	}); err != nil || len(seen) != 2100 {
@@ -63,7 +63,7 @@ func pageActors(t *testing.T) {
 		t.Errorf("the asked node's actors were gone through %d times", n)
 	}
 	visits := 0
-	_ = consoles[2].EachActor(t.Context(), func(state.Actor) bool { visits++; return visits < 5 })
+	_, _ = consoles[2].EachActor(t.Context(), func(state.Actor) bool { visits++; return visits < 5 })
 	if visits != 5 {
 		t.Errorf("%d visits", visits)
 	}
@@ -108,7 +108,7 @@ func TestConsole_EachActor(t *testing.T) {
 				}
 				seen := map[string]bool{}
 				rows := int64(0)
-				if err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
+				if _, err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
 					rows++
 					seen[a.Node+a.ID] = true
 					if string(a.Facts) != `{"listeners":3,"wakes":4711}` {
@@ -146,9 +146,9 @@ func olderActors(t *testing.T) {
 	}
 	net.silent["n1"] = true
 	rows := 0
-	err = consoles[1].EachActor(t.Context(), func(state.Actor) bool { rows++; return true })
-	if err != nil || rows != 0 {
-		t.Errorf("%d rows of a node that does not answer, %v", rows, err)
+	absent, err := consoles[1].EachActor(t.Context(), func(state.Actor) bool { rows++; return true })
+	if err != nil || rows != 0 || len(absent) != 1 || absent[0].Node != "n1" {
+		t.Errorf("%d rows of a node that does not answer, absent %v, %v", rows, absent, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/divandb/divan/node/console/state"
@@ -50,43 +51,53 @@ func (c *local) actorsAsked(ctx context.Context, q actorsQuestion) (a actorsAnsw
 }
 
 // EachActor calls visit for all actors until it returns false: those of this node, then those of the others by node, in
-// any order. A node that stops answering is left out from there on.
-func (c *Console) EachActor(ctx context.Context, visit func(state.Actor) bool) error {
+// any order. A node that stops answering is left out from there on, and returned.
+func (c *Console) EachActor(ctx context.Context, visit func(state.Actor) bool) (absent []state.Absent, err error) {
 	for a := range c.o.Here.Actors() {
 		complete(&a)
 		if !visit(a) || ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 	others := c.peers.Others()
 	slices.Sort(others)
 	for _, node := range others {
-		if !c.peers.eachActor(ctx, node, visit) {
+		more, err := c.peers.eachActor(ctx, node, visit)
+		if err != nil && ctx.Err() == nil {
+			absent = append(absent, c.peers.absent(node, err))
+		}
+		if !more {
 			break
 		}
 	}
-	return ctx.Err()
+	return absent, ctx.Err()
 }
 
-// eachActor calls visit for the actors of another node. It returns false if visit has or ctx has ended.
-func (p *peers) eachActor(ctx context.Context, node string, visit func(state.Actor) bool) bool {
+// eachActor calls visit for the actors of another node. more is false if visit has returned it or ctx has ended. The
+// error says why the node does not answer any more.
+func (p *peers) eachActor(ctx context.Context, node string, visit func(state.Actor) bool) (more bool, err error) {
 	q := actorsQuestion{Query: table.Query{Sort: "node", Limit: eachLimit}, Walk: &walk{}}
 	for first := true; ; first = false {
 		a, err := p.actors(ctx, node, q)
-		if err != nil || q.Walk != nil && a.Walked == nil && !first {
-			return ctx.Err() == nil // it does not answer any more, or has gone back to a version that knows no walks
+		if err == nil && q.Walk != nil && a.Walked == nil && !first {
+			err = errNoWalks
+		}
+		if err != nil {
+			return ctx.Err() == nil, err
 		}
 		for _, row := range a.Rows {
 			if !visit(row) {
-				return false
+				return false, nil
 			}
 		}
 		q.After, q.Walk = a.Next, a.Walked
 		if q.After == "" && (q.Walk == nil || q.Walk.Behind == nil) || ctx.Err() != nil {
-			return ctx.Err() == nil
+			return ctx.Err() == nil, ctx.Err()
 		}
 	}
 }
+
+var errNoWalks = errors.New("it was replaced by an earlier version meanwhile")
 
 // actors asks another node for a page of its actors.
 func (p *peers) actors(ctx context.Context, node string, q actorsQuestion) (a actorsAnswer, err error) {

@@ -3,6 +3,7 @@ package sqlreads
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"time"
 
@@ -15,9 +16,10 @@ import (
 // Node provides what the relations of schema divan read apart from the store. The node fills it.
 type Node struct {
 	Members func() []cluster.Member
-	// Actors and Sessions call visit for each actor and SQL session of all nodes, until it returns false.
-	Actors   func(ctx context.Context, visit func(state.Actor) bool) error
-	Sessions func(ctx context.Context, visit func(state.Session) bool) error
+	// Actors and Sessions call visit for each actor and SQL session of all nodes, until it returns false. They return
+	// the nodes that have not answered.
+	Actors   func(ctx context.Context, visit func(state.Actor) bool) ([]state.Absent, error)
+	Sessions func(ctx context.Context, visit func(state.Session) bool) ([]state.Absent, error)
 	// Tasks returns the builds and compactions of all nodes, and the nodes that have not answered. Events returns the
 	// events, newest first.
 	Tasks  func(ctx context.Context) ([]state.Task, []state.Absent)
@@ -135,16 +137,25 @@ func (n Node) members(context.Context, Scope) iter.Seq2[[]any, error] {
 	})
 }
 
+// warnOf tells the client whose rows a relation lacks.
+func warnOf(ctx context.Context, absent []state.Absent) {
+	for _, a := range absent {
+		exec.Warn(ctx, fmt.Sprintf("the rows of node %s are missing: %s", a.Node, a.Reason))
+	}
+}
+
 // visited returns a sequence of rows made from what a function visits.
-func visited[T any](each func(visit func(T) bool) error, row func(T) []any) iter.Seq2[[]any, error] {
+func visited[T any](ctx context.Context, each func(visit func(T) bool) ([]state.Absent, error),
+	row func(T) []any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		more := true
-		err := each(func(item T) bool {
+		absent, err := each(func(item T) bool {
 			if r := row(item); r != nil {
 				more = yield(r, nil)
 			}
 			return more
 		})
+		warnOf(ctx, absent)
 		if err != nil && more {
 			yield(nil, Error(err))
 		}
@@ -152,15 +163,16 @@ func visited[T any](each func(visit func(T) bool) error, row func(T) []any) iter
 }
 
 func (n Node) actors(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
-	return visited(func(visit func(state.Actor) bool) error { return n.Actors(ctx, visit) }, func(a state.Actor) []any {
-		return []any{a.ID, orNull(a.Parent), a.Kind, a.Name, a.State, a.Since, int64(a.Mailbox), int64(a.Restarts),
-			orNull(a.LastFailure), orNullMoment(a.LastFailureAt), orNullJSON(a.Facts), a.Node}
-	})
+	return visited(ctx, func(visit func(state.Actor) bool) ([]state.Absent, error) { return n.Actors(ctx, visit) },
+		func(a state.Actor) []any {
+			return []any{a.ID, orNull(a.Parent), a.Kind, a.Name, a.State, a.Since, int64(a.Mailbox), int64(a.Restarts),
+				orNull(a.LastFailure), orNullMoment(a.LastFailureAt), orNullJSON(a.Facts), a.Node}
+		})
 }
 
 func (n Node) sessions(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
 	admin, user := scope.Catalog.IsAdmin(), scope.Catalog.user.Name
-	return visited(func(visit func(state.Session) bool) error { return n.Sessions(ctx, visit) },
+	return visited(ctx, func(visit func(state.Session) bool) ([]state.Absent, error) { return n.Sessions(ctx, visit) },
 		func(s state.Session) []any {
 			if !admin && s.User != user {
 				return nil
@@ -171,7 +183,8 @@ func (n Node) sessions(ctx context.Context, scope Scope) iter.Seq2[[]any, error]
 }
 
 func (n Node) tasks(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
-	all, _ := n.Tasks(ctx)
+	all, absent := n.Tasks(ctx)
+	warnOf(ctx, absent)
 	return list(all, func(t state.Task) []any {
 		var raw struct {
 			actors.IndexerFacts
@@ -184,7 +197,8 @@ func (n Node) tasks(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 }
 
 func (n Node) events(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
-	all, _ := n.Events(ctx)
+	all, absent := n.Events(ctx)
+	warnOf(ctx, absent)
 	return list(all, func(e state.Event) []any {
 		number := func(n int64) any {
 			if n == 0 {

@@ -19,30 +19,31 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	t.Helper()
 	s := newSource(t)
 	failed := time.Now()
+	absent := []state.Absent{{Node: "three", Reason: "it does not answer"}}
 	s.System = s.SystemTables(sqlreads.Node{
 		Members: func() []cluster.Member {
 			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g",
 				Version: "v", Roles: []string{"r"}}, {Name: "two", Status: cluster.Left, GivenUp: true}}
 		},
-		Actors: func(_ context.Context, visit func(state.Actor) bool) error {
+		Actors: func(_ context.Context, visit func(state.Actor) bool) ([]state.Absent, error) {
 			_ = visit(state.Actor{Node: "one", ID: "node", Kind: "node", State: "up", Since: failed}) &&
 				visit(state.Actor{Node: "one", ID: "node/a", Parent: "node", Kind: "shard", Name: "a", Restarts: 2,
 					LastFailure: "boom", LastFailureAt: &failed, Facts: json.RawMessage(`{"x":1}`)})
-			return nil
+			return absent, nil
 		},
 		Tasks: func(context.Context) ([]state.Task, []state.Absent) {
 			return []state.Task{{Type: "indexer", Node: "one", Database: "db", Progress: 40, Started: failed,
-				Raw: json.RawMessage(`{"changes_done":7}`)}}, nil
+				Raw: json.RawMessage(`{"changes_done":7}`)}}, absent
 		},
-		Sessions: func(_ context.Context, visit func(state.Session) bool) error {
+		Sessions: func(_ context.Context, visit func(state.Session) bool) ([]state.Absent, error) {
 			_ = visit(state.Session{Node: "one", PID: 7, User: "u", Database: "db", Since: failed}) &&
 				visit(state.Session{Node: "two", PID: 8, User: "other", Database: "db", Since: failed})
-			return nil
+			return absent, nil
 		},
 		Events: func(context.Context) ([]state.Event, []state.Absent) {
 			return []state.Event{{ID: "one/x/2", At: failed, Node: "one", Kind: state.MemberDead, Member: "two",
 				Since: &failed, Seconds: 1.5, Count: 3, Token: 4, Until: &failed, Repeated: 2, Also: []string{"n3"},
-				Text: "it died", Severity: state.Error}, {ID: "one/x/1", Kind: state.NodeStarted}}, nil
+				Text: "it died", Severity: state.Error}, {ID: "one/x/1", Kind: state.NodeStarted}}, absent
 		},
 	})
 	return s
@@ -196,6 +197,23 @@ func TestCatalog_SystemRowsForOthers(t *testing.T) {
 	for _, err := range c.SystemRows(t.Context(), "nope", "mine") {
 		if exec.KindOf(err) != exec.NotFound {
 			t.Errorf("no such table: %v", err)
+		}
+	}
+}
+
+// The client of a statement is told whose rows it lacks.
+func TestCatalog_absent(t *testing.T) {
+	c := systemSource(t).Catalog(root, nil)
+	for _, table := range []string{"actors", "sessions", "active_tasks", "events"} {
+		var got []string
+		ctx := exec.WithWarnings(t.Context(), func(text string) { got = append(got, text) })
+		for _, err := range c.SystemRows(ctx, table, "db") {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if want := "the rows of node three are missing: it does not answer"; len(got) != 1 || got[0] != want {
+			t.Errorf("%s: warnings %q, want %q", table, got, want)
 		}
 	}
 }

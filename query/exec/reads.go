@@ -41,6 +41,20 @@ type Catalog interface {
 	SystemRows(ctx context.Context, table, database string) iter.Seq2[[]any, error]
 }
 
+type warnings struct{}
+
+// WithWarnings returns a context in which Warn calls warn.
+func WithWarnings(ctx context.Context, warn func(text string)) context.Context {
+	return context.WithValue(ctx, warnings{}, warn)
+}
+
+// Warn warns the client of the statement whose relation is being read that the relation lacks something.
+func Warn(ctx context.Context, text string) {
+	if warn, ok := ctx.Value(warnings{}).(func(string)); ok {
+		warn(text)
+	}
+}
+
 // PartedCatalog is a Catalog some of whose relations of schema divan come in parts, one for each database that the user
 // may read, since there may be very many. SystemRows returns the same rows at once.
 type PartedCatalog interface {
