@@ -26,9 +26,9 @@ const (
 	// firstRejoin is the pause after a failed first attempt to join. It is short, so that nodes started together find
 	// each other quickly.
 	firstRejoin = 200 * time.Millisecond
-	// tellWithin is how long each of a leaving member's two announcements may take: that it leaves placement, and that
-	// it leaves the cluster.
-	tellWithin = 400 * time.Millisecond
+	// announceWithin is how long gossip may take for each of a leaving member's two announcements: that it leaves
+	// placement, and that it leaves the cluster.
+	announceWithin = 400 * time.Millisecond
 )
 
 // Cluster is this node's membership. All methods are safe for concurrent use.
@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	c := &Cluster{o: o, said: &said{}}
 	c.members = newMembers(&c.o)
-	c.gossip = &gossip{o: &c.o, members: c.members, said: c.said, tellWithin: tellWithin}
+	c.gossip = &gossip{o: &c.o, members: c.members, said: c.said, announceWithin: announceWithin}
 	c.joining = newJoining(&c.o, c.members, c.gossip)
 	c.naming = newNaming(&c.o, c.gossip, c.said)
 	c.gossip.stranger, c.gossip.namesake = c.joining.noteStranger, c.naming.found
@@ -65,8 +65,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.listen(); err != nil {
 		return nil, err
 	}
-	c.members.tells(metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(), Version: o.Version,
-		Roles: o.Roles, Store: o.Store})
+	c.members.setMetadata(metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(),
+		Version: o.Version, Roles: o.Roles, Store: o.Store})
 	if err := c.gossip.start(); err != nil {
 		c.remoting.shutdown()
 		return nil, errors.Join(err, c.gossip.transport.Shutdown())
@@ -133,8 +133,8 @@ func (c *Cluster) listen() error {
 	return nil
 }
 
-// Stop leaves the cluster and releases the ports and the name. It takes some 0.3 s if there are other members, at most
-// 2.5 s. The actors must have stopped before.
+// Stop leaves the cluster and releases the ports and the name. If there are other members it takes some 0.3 s, a
+// second longer if one of them cannot be reached, and at most 2.5 s. The actors must have stopped before.
 func (c *Cluster) Stop() error {
 	c.stop()
 	c.done.Wait()
@@ -226,8 +226,8 @@ func (c *Cluster) watch(ctx context.Context) {
 
 // publish updates placement to the present members, and closes the connections to members that are gone.
 func (c *Cluster) publish() {
-	before, after, gone, changed := c.members.publish()
-	for _, m := range gone {
+	before, after, cut, changed := c.members.publish()
+	for _, m := range cut {
 		c.remoting.close(m)
 	}
 	if changed && c.o.Placed != nil {

@@ -17,20 +17,20 @@ var (
 	_ memberlist.ConflictDelegate = delegate{}
 )
 
-func (d delegate) NodeMeta(limit int) []byte { return encodeMetadata(d.g.members.told()) }
+func (d delegate) NodeMeta(limit int) []byte { return encodeMetadata(d.g.members.metadata()) }
 
 func (d delegate) NotifyJoin(n *memberlist.Node) {
-	d.g.members.observe(func(_ *view, now time.Time) { d.g.members.saw(n, now) })
+	d.g.members.observe(func(_ *view, now time.Time) {
+		d.g.members.saw(n.Name, n.Address(), decodeMetadata(n.Meta), now)
+	})
 }
 
-func (d delegate) NotifyUpdate(n *memberlist.Node) {
-	d.g.members.observe(func(_ *view, now time.Time) { d.g.members.saw(n, now) })
-}
+func (d delegate) NotifyUpdate(n *memberlist.Node) { d.NotifyJoin(n) }
 
 func (d delegate) NotifyLeave(n *memberlist.Node) {
 	m := d.g.members
 	m.observe(func(v *view, now time.Time) {
-		if v.gone(now, n.Name) { // exchange everything with it: if it lives, it contradicts
+		if v.unlisted(now, n.Name) { // exchange everything with it: if it lives, it contradicts
 			id := v.entries[n.Name].meta.ID
 			m.mu.newcomers = append(m.mu.newcomers, newcomer{name: n.Name, address: n.Address(), id: id})
 			m.signalOutlive()

@@ -14,7 +14,8 @@ const (
 	// MemberAnswers: a suspected member answers again. Since is when it was last heard before.
 	MemberAnswers EventKind = "answers"
 	// MemberDead: the members have given up a member that has not answered this one since Since. Its actors are placed
-	// elsewhere. MemberSuspected comes before it only where it was suspected: others may be quicker to find out.
+	// elsewhere. MemberSuspected comes before it only where it was suspected, since others may be quicker to find out:
+	// a subscriber must not wait for it.
 	MemberDead EventKind = "dead"
 	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was first seen to be up.
 	MemberLeft EventKind = "left"
@@ -30,6 +31,8 @@ const (
 	// NameClash: the node at Address has the name of Member.
 	NameClash EventKind = "name_clash"
 	// NameRefused: the node at Address has the name of Member, which is this one, and has not started because of that.
+	// It comes once for each host that starts such a node again and again, and for a few hosts only. The address is
+	// what that node says.
 	NameRefused EventKind = "name_refused"
 )
 

@@ -16,17 +16,17 @@ const gossipLabel = "divan"
 
 // gossip is memberlist: its ports, settings and callbacks.
 type gossip struct {
-	o          *Options
-	members    *members
-	said       *said
-	advertise  net.IP
-	transport  Transport
-	list       *memberlist.Memberlist
-	ending     atomic.Bool                // shutting down
-	tellWithin time.Duration              // how long each of the two announcements of leaving may take
-	stranger   func(from string)          // called for a node with another secret
-	namesake   func(gossip, store string) // called for another member with this one's name; must not block
-	refused    func(at netip.AddrPort)    // called for one that does not start because of that; must not block
+	o              *Options
+	members        *members
+	said           *said
+	advertise      net.IP
+	transport      Transport
+	list           *memberlist.Memberlist
+	ending         atomic.Bool                // shutting down
+	announceWithin time.Duration              // how long each of the two announcements of leaving may take
+	stranger       func(from string)          // called for a node with another secret
+	namesake       func(gossip, store string) // called for another member with this one's name; must not block
+	refused        func(at netip.AddrPort)    // called for one that does not start because of that; must not block
 }
 
 // listen opens the gossip port.
@@ -52,7 +52,7 @@ func (g *gossip) start() error {
 	if err != nil {
 		return err
 	}
-	if n := len(encodeMetadata(g.members.told())); n > memberlist.MetaMaxSize {
+	if n := len(encodeMetadata(g.members.metadata())); n > memberlist.MetaMaxSize {
 		return fmt.Errorf("cluster: addresses, version and roles take %d bytes in gossip, at most %d fit", n,
 			memberlist.MetaMaxSize)
 	}

@@ -44,8 +44,8 @@ func TestStop_together(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			o, said := options(t, "m0"), &loud{}
 			o.Logger = said.logger()
-			c, err := (&memberSpec{Gossip: "127.0.0.1:0", ProbeInterval: unprobed, TellWithin: time.Minute}).start(
-				t.Context(), o)
+			spec := memberSpec{Gossip: "127.0.0.1:0", ProbeInterval: unprobed, AnnounceWithin: time.Minute}
+			c, err := spec.start(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,8 +56,8 @@ func TestStop_together(t *testing.T) {
 			}}
 			for i := range n - 1 {
 				name := fmt.Sprint("m", i+1)
-				p := startProcess(t,
-					memberSpec{Name: name, Join: []string{c.Addr()}, ProbeInterval: unprobed, TellWithin: time.Minute})
+				p := startProcess(t, memberSpec{Name: name, Join: []string{c.Addr()}, ProbeInterval: unprobed,
+					AnnounceWithin: time.Minute})
 				members, all = append(members, p), all+" "+name+"=alive"
 				stops = append(stops, func() (said string, err error) {
 					err = p.call("Stop", 0, &said)
@@ -92,7 +92,7 @@ func TestStop_saysGoodbye(t *testing.T) {
 	o.ProbeInterval = unprobed
 	stays := started(t, o)
 	leaves := startProcess(t,
-		memberSpec{Name: "b", Join: []string{stays.Addr()}, ProbeInterval: unprobed, TellWithin: time.Minute})
+		memberSpec{Name: "b", Join: []string{stays.Addr()}, ProbeInterval: unprobed, AnnounceWithin: time.Minute})
 	sees(t, stays, "a=alive b=alive")
 	sees(t, leaves, "a=alive b=alive")
 	var said string

@@ -21,7 +21,7 @@ type members struct {
 	// reached are the members that messages go to and come from: those placed on, and those that are being drained.
 	reached atomic.Pointer[[]Member]
 	wake    chan struct{} // capacity 1: mu has changed; never closed
-	outlive chan struct{} // capacity 1: mu.stale, mu.newcomers or mu.renew has changed; never closed
+	outlive chan struct{} // capacity 1: there is something for gossip.outlive to do; never closed
 
 	mu struct {
 		sync.Mutex
@@ -45,8 +45,8 @@ func newMembers(o *Options) *members {
 	return m
 }
 
-// tells sets what this member tells others about itself.
-func (m *members) tells(meta metadata) {
+// setMetadata sets what this member tells others about itself.
+func (m *members) setMetadata(meta metadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.meta = meta
@@ -109,8 +109,8 @@ func (m *members) signal() {
 	}
 }
 
-// told returns what this member tells others about itself.
-func (m *members) told() metadata {
+// metadata returns what this member tells others about itself.
+func (m *members) metadata() metadata {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mu.meta
@@ -132,9 +132,9 @@ func (m *members) sent() (packets, others int) {
 	return m.mu.packets, m.mu.view.others()
 }
 
-// publish places actors on the present members. If these have changed, it notifies subscribers. gone are the members
+// publish places actors on the present members. If these have changed, it notifies subscribers. cut are the members
 // that messages do not reach any more.
-func (m *members) publish() (before, after, gone []Member, changed bool) {
+func (m *members) publish() (before, after, cut []Member, changed bool) {
 	before = *m.placed.Load()
 	m.mu.Lock()
 	after = m.mu.view.placeable()
@@ -146,11 +146,11 @@ func (m *members) publish() (before, after, gone []Member, changed bool) {
 	m.mu.Unlock()
 	for _, x := range *m.reached.Swap(&reached) {
 		if !x.Self && !slices.ContainsFunc(reached, func(y Member) bool { return x.ID == y.ID }) {
-			gone = append(gone, x)
+			cut = append(cut, x)
 		}
 	}
 	if sameMembers(before, after) {
-		return before, after, gone, false
+		return before, after, cut, false
 	}
 	m.placed.Store(&after)
 	names := make([]string, len(after))
@@ -164,7 +164,7 @@ func (m *members) publish() (before, after, gone []Member, changed bool) {
 		default:
 		}
 	}
-	return before, after, gone, true
+	return before, after, cut, true
 }
 
 // newID returns an id for one run of a member.
@@ -173,9 +173,15 @@ func newID() string { return rand.Text()[:16] }
 // renewed returns the id that a member takes when it was given up under an id. It begins like that, so that the others
 // can tell it from the id of a member that has restarted. Members of earlier versions take any id.
 func renewed(id string) string {
-	run, count, _ := strings.Cut(id, ".")
-	n, _ := strconv.Atoi(count)
-	return run + "." + strconv.Itoa(n+1)
+	run, _, _ := strings.Cut(id, ".")
+	return run + "." + strconv.Itoa(renewals(id)+1)
+}
+
+// renewals returns how often the member with an id has renewed it.
+func renewals(id string) int {
+	_, count, _ := strings.Cut(id, ".")
+	n, _ := strconv.Atoi(count) // 0 for the first id of a run, which has no count
+	return n
 }
 
 // sameRun reports whether two ids are those of one run of a member.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -57,7 +58,7 @@ type naming struct {
 		sync.Mutex
 		namesakes []namesake // others with this member's name, to be checked
 		clash     trouble    // one of them is alive
-		refused   trouble    // one has not started because of this member
+		refused   refusals   // of those that have not started because of this member
 		claimed   bool       // the store has recorded the name as this member's
 	}
 }
@@ -200,16 +201,42 @@ func (n *naming) noteClash(other string, lost bool) {
 	}
 }
 
-// noteRefused records that a node with this one's name has not started because of that. One that is started again and
-// again is recorded once, also if its port is another one each time.
+// noteRefused records that a node with this one's name has not started because of that.
 func (n *naming) noteRefused(at netip.AddrPort) {
+	host := at.Addr().Unmap().WithZone("") // a zone means nothing here, and may be any text
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now, host := time.Now(), at.Addr().String()
-	if !n.mu.refused.lasts(now) || n.mu.refused.with != host {
-		n.gossip.members.add(Event{Kind: NameRefused, At: now, Member: n.o.Name, Address: at.String()})
+	if now := time.Now(); n.mu.refused.first(now, host) {
+		n.gossip.members.add(Event{Kind: NameRefused, At: now, Member: n.o.Name,
+			Address: netip.AddrPortFrom(host, at.Port()).String()})
 	}
-	n.mu.refused = trouble{now, host}
+}
+
+const (
+	// refusalLasts is how long a host is remembered after a node on it was refused. What starts such a node again and
+	// again pauses up to some minutes.
+	refusalLasts = 10 * time.Minute
+	// mostRefusals is how many hosts are remembered. The addresses are what senders claim, so that they must not cause
+	// any number of events.
+	mostRefusals = 5
+)
+
+// refusals are the hosts on which nodes with this one's name were refused recently, and when they were last.
+type refusals map[netip.Addr]time.Time
+
+// first reports whether a refusal is to be told: of each host once, as long as it repeats, also if the port is another
+// one each time. While too many hosts are remembered, those of further ones are not told.
+func (r *refusals) first(now time.Time, host netip.Addr) bool {
+	maps.DeleteFunc(*r, func(_ netip.Addr, last time.Time) bool { return now.Sub(last) >= refusalLasts })
+	_, known := (*r)[host]
+	if !known && len(*r) == mostRefusals {
+		return false
+	}
+	if *r == nil {
+		*r = refusals{}
+	}
+	(*r)[host] = now
+	return !known
 }
 
 // living returns the address of a live member with this one's name, or "". A killed member that returned as this one

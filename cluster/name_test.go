@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,8 +172,9 @@ func refusals(t *testing.T, claims bool) {
 		ip    string
 		told  bool
 	}{
-		{0, "127.0.0.2", true}, {2 * time.Second, "127.0.0.2", false}, {time.Second, "127.0.0.3", true},
-		{time.Minute, "127.0.0.3", true}, {20 * time.Second, "127.0.0.3", false}, {20 * time.Second, "127.0.0.3", false},
+		{0, "127.0.0.2", true}, {2 * time.Second, "127.0.0.2", false},
+		{time.Second, "127.0.0.3", true}, {time.Second, "127.0.0.2", false}, // two that alternate
+		{5 * time.Minute, "127.0.0.3", false}, {9 * time.Minute, "127.0.0.3", false}, {12 * time.Minute, "127.0.0.3", true},
 	} {
 		time.Sleep(try.after)
 		o, h := on(try.ip)
@@ -194,6 +196,23 @@ func refusals(t *testing.T, claims bool) {
 		}
 		if got != want {
 			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	for i := range 200 { // addresses that are not true
+		for _, zone := range []string{"", "%a" + fmt.Sprint(i)} {
+			at := fmt.Sprintf("[fe80::%x%s]:%d", i, zone, i)
+			if err := holder.SayRefused(holder.Addr(), at, "a"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	time.Sleep(time.Second)
+	if n := len(events); n < 1 || n > 4 {
+		t.Errorf("%d events", n)
+	}
+	for len(events) > 0 {
+		if e := <-events; strings.Contains(e.Address, "%") {
+			t.Errorf("told %+v", e)
 		}
 	}
 	degraded(t, holder)

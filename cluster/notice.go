@@ -14,7 +14,7 @@ import (
 type notice struct {
 	// GivenUp: the others had given up the member with this id.
 	GivenUp string `json:"given_up,omitempty"`
-	// Left: the member with this id, which is the sender, has left.
+	// Left: the member with this id has left. It is the sender, which nothing proves.
 	Left string `json:"left,omitempty"`
 	// Refused: the sender, with this gossip address, does not start because the receiver has its name, Name.
 	Refused string `json:"refused,omitempty"`
@@ -45,10 +45,10 @@ func (d delegate) NotifyMsg(b []byte) {
 	}
 	m := d.g.members
 	switch {
-	case n.GivenUp != "" && n.GivenUp == m.told().ID:
+	case n.GivenUp != "" && n.GivenUp == m.metadata().ID:
 		m.givenUp()
 	case n.Left != "":
-		m.observe(func(v *view, now time.Time) { v.leaves(now, n.Left) })
+		m.observe(func(v *view, now time.Time) { v.saysLeft(now, n.Left) })
 	case n.Refused != "" && n.Name == d.g.o.Name:
 		if at, err := netip.ParseAddrPort(n.Refused); err == nil {
 			d.g.refused(at)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"github.com/hashicorp/memberlist"
 )
 
 // A member that the others give up while it lives returns under its old id. The others have started its actors
@@ -15,13 +13,14 @@ import (
 
 // staleMember returned without knowing that it had been given up.
 type staleMember struct {
-	node memberlist.Node
-	id   string // under which it was given up
-	told bool
+	name, address string
+	id            string // under which it was given up
+	warned        bool
 }
 
-// outlive tells members that they had been given up, renews this member's id if it was, and meets newcomers, until ctx
-// ends. All of that waits for the network, so it has a goroutine of its own.
+// outlive tells members that they had been given up, renews this member's id if it was, meets newcomers, and checks
+// whether members have left that are said to, until ctx ends. All of that waits for the network, so it has a goroutine
+// of its own.
 func (g *gossip) outlive(ctx context.Context) {
 	tick := time.NewTicker(g.o.ProbeInterval)
 	defer tick.Stop()
@@ -35,6 +34,7 @@ func (g *gossip) outlive(ctx context.Context) {
 		g.renewIfGivenUp()
 		g.warnStale(ctx)
 		g.meet(ctx)
+		g.checkLeft(ctx)
 	}
 }
 
@@ -93,28 +93,27 @@ func (m *members) takeNewcomers() []newcomer {
 
 // saw records that memberlist reports a member, and whether it is to be told that it had been given up. The caller
 // holds mu.
-func (m *members) saw(n *memberlist.Node, now time.Time) {
-	meta := decodeMetadata(n.Meta)
+func (m *members) saw(name, address string, meta metadata, now time.Time) {
 	before := ""
-	if e := m.mu.view.entries[n.Name]; e != nil && e.up {
+	if e := m.mu.view.entries[name]; e != nil && e.up {
 		before = e.meta.ID
 	}
-	if m.mu.view.joined(now, n.Name, n.Address(), meta) {
-		m.mu.stale = append(m.mu.stale, staleMember{node: *n, id: meta.ID})
+	if m.mu.view.joined(now, name, address, meta) {
+		m.mu.stale = append(m.mu.stale, staleMember{name: name, address: address, id: meta.ID})
 	}
-	if n.Name != m.name && before != meta.ID {
-		m.mu.newcomers = append(m.mu.newcomers, newcomer{name: n.Name, address: n.Address(), id: meta.ID})
+	if name != m.name && before != meta.ID {
+		m.mu.newcomers = append(m.mu.newcomers, newcomer{name: name, address: address, id: meta.ID})
 	}
 	m.signalOutlive()
 }
 
-// warnStale tells members that returned under their old id that they had been given up. Those that have been told and
+// warnStale tells members that returned under their old id that they had been given up. Those that have been warned and
 // are still seen under that id are asked for their state, in case they have a new one.
 func (g *gossip) warnStale(ctx context.Context) {
 	for _, s := range g.members.takeStale() {
-		if s.told {
-			if err := g.join(s.node.Address()); err != nil {
-				g.o.Logger.Debug("could not ask a member for its new id", "member", s.node.Name, "error", err)
+		if s.warned {
+			if err := g.join(s.address); err != nil {
+				g.o.Logger.Debug("could not ask a member for its new id", "member", s.name, "error", err)
 			}
 		}
 		if !g.members.isStale(s) {
@@ -123,11 +122,11 @@ func (g *gossip) warnStale(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		err := g.list.SendReliable(&s.node, notice{GivenUp: s.id}.encode())
+		err := g.send(s.address, notice{GivenUp: s.id})
 		if err != nil {
-			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.node.Name, "error", err)
+			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.name, "error", err)
 		}
-		s.told = s.told || err == nil
+		s.warned = s.warned || err == nil
 		g.members.keepStale(s)
 	}
 }
@@ -146,7 +145,7 @@ func (g *gossip) renewIfGivenUp() {
 	}
 }
 
-// takeStale takes the members that are still to be told.
+// takeStale takes the members that are still to be warned.
 func (m *members) takeStale() []staleMember {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +165,7 @@ func (m *members) keepStale(s staleMember) {
 func (m *members) isStale(s staleMember) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e := m.mu.view.entries[s.node.Name]
+	e := m.mu.view.entries[s.name]
 	return e != nil && e.up && e.meta.ID == s.id && !e.meta.announcesLeave()
 }
 
@@ -192,7 +191,7 @@ func (m *members) signalOutlive() {
 }
 
 // takeNewID gives this member a new id if the others have given it up. announced reports whether memberlist has taken
-// over everything that this member tells: it drops an announcement if, at the same moment, this member contradicts
+// over this member's metadata: it drops an announcement if, at the same moment, this member contradicts
 // others that suspect it.
 func (m *members) takeNewID() (renew, announced bool) {
 	m.mu.Lock()
@@ -201,5 +200,5 @@ func (m *members) takeNewID() (renew, announced bool) {
 	if renew {
 		m.mu.meta.ID = renewed(m.mu.meta.ID)
 	}
-	return renew, m.mu.view.tells(m.mu.meta)
+	return renew, m.mu.view.published(m.mu.meta)
 }

@@ -37,7 +37,7 @@ type memberSpec struct {
 	AcceptSecrets, Join  []string
 	Store                string
 	ProbeInterval        time.Duration // 0 means that of options
-	TellWithin           time.Duration // 0 means the default
+	AnnounceWithin       time.Duration // 0 means the default
 }
 
 // start starts the member.
@@ -47,8 +47,8 @@ func (s *memberSpec) start(ctx context.Context, o cluster.Options) (*cluster.Clu
 		o.ProbeInterval = s.ProbeInterval
 	}
 	c, err := cluster.Start(ctx, o)
-	if err == nil && s.TellWithin != 0 {
-		c.SetTellWithin(s.TellWithin)
+	if err == nil && s.AnnounceWithin != 0 {
+		c.SetAnnounceWithin(s.AnnounceWithin)
 	}
 	return c, err
 }

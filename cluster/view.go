@@ -100,7 +100,8 @@ type entry struct {
 	since  time.Time // since when it is up
 	left   time.Time // since when it is no longer up
 
-	gone      bool // it has said itself that it has left, so that nothing about this run of it counts any more
+	listed    bool // memberlist has it among its members
+	saidLeft  bool // a notice says that this run of it has left (left.go)
 	suspected bool // it has not answered for a while, and this was recorded as an event
 	// doubted is since when gossip says that it is gone although it answered here a moment ago; zero if it does not.
 	doubted time.Time
@@ -118,12 +119,13 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 		e = &entry{name: name}
 		v.entries[name] = e
 	}
-	if e.gone && sameRun(e.meta.ID, meta.ID) {
+	if e.saidLeft && sameRun(e.meta.ID, meta.ID) {
+		e.gossip, e.meta, e.listed = gossip, meta, true
 		return false
 	}
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.announcesLeave()
 	before := *e
-	*e = entry{name: name, gossip: gossip, meta: meta, up: true, heard: now, since: before.since}
+	*e = entry{name: name, gossip: gossip, meta: meta, up: true, listed: true, heard: now, since: before.since}
 	switch {
 	case before.up && sameRun(before.meta.ID, meta.ID): // an update, or a new id since it had been given up
 		return false
@@ -138,12 +140,17 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	return stale
 }
 
-// gone records that gossip says that a member has left or is dead. That may be old: a member that was not restarted
-// says it of the lives before of those that were, and these contradict it as soon as they hear it. So one that answered
-// a moment ago is doubted first, and settle gives it up. doubted reports that it should be asked.
-func (v *view) gone(now time.Time, name string) (doubted bool) {
+// unlisted records that memberlist does not list a member any more: it has left or is dead. That may be old: a member
+// that was not restarted says it of the lives before of those that were, and these contradict it as soon as they hear
+// it. So one that answered a moment ago is doubted first, and settle gives it up. doubted reports that it should be
+// asked.
+func (v *view) unlisted(now time.Time, name string) (doubted bool) {
 	e := v.entries[name]
-	if e == nil || !e.up || !e.doubted.IsZero() {
+	if e == nil {
+		return false
+	}
+	e.listed = false
+	if !e.up || !e.doubted.IsZero() {
 		return false
 	}
 	if name == v.self || e.meta.announcesLeave() || now.Sub(e.heard) > v.silence(now) {
@@ -152,16 +159,6 @@ func (v *view) gone(now time.Time, name string) (doubted bool) {
 	}
 	e.doubted = now
 	return true
-}
-
-// leaves records that the member with an id has told this one that it has left.
-func (v *view) leaves(now time.Time, id string) {
-	for name, e := range v.entries {
-		if sameRun(e.meta.ID, id) && name != v.self {
-			e.gone, e.meta.Leaving, e.meta.Stays = true, true, false
-			v.giveUp(now, name)
-		}
-	}
 }
 
 // settle gives up the members that have been doubted for some time. It reports whether there were any.
@@ -182,7 +179,7 @@ func (v *view) giveUp(now time.Time, name string) {
 		return
 	}
 	e.up, e.left, e.suspected, e.doubted = false, now, false, time.Time{}
-	if e.meta.announcesLeave() {
+	if e.announcedLeave() {
 		v.happened(MemberLeft, now, e.since, e)
 		return
 	}
@@ -240,8 +237,8 @@ func (v *view) addresses() (list []string) {
 	return list
 }
 
-// tells reports whether memberlist has taken over what this member tells about itself.
-func (v *view) tells(meta metadata) bool {
+// published reports whether memberlist has taken over this member's metadata.
+func (v *view) published(meta metadata) bool {
 	self := v.entries[v.self]
 	return self != nil && self.meta.ID == meta.ID && self.meta.Leaving == meta.Leaving && self.meta.Stays == meta.Stays
 }
@@ -327,7 +324,7 @@ func (v *view) seen(gossip string) bool {
 func (v *view) lost(now time.Time) []string {
 	var list []string
 	for _, e := range v.entries {
-		if !e.up && !e.meta.announcesLeave() && now.Sub(e.left) < keepLeft {
+		if !e.up && !e.announcedLeave() && now.Sub(e.left) < keepLeft {
 			list = append(list, e.gossip)
 		}
 	}
@@ -343,6 +340,9 @@ func (v *view) knows(gossip string) bool {
 	}
 	return false
 }
+
+// announcedLeave reports whether a member has said that it leaves, in its metadata or in a notice.
+func (e *entry) announcedLeave() bool { return e.saidLeft || e.meta.announcesLeave() }
 
 func (e *entry) member(s Status, self bool) Member {
 	roles := e.meta.Roles
@@ -362,7 +362,7 @@ func (e *entry) member(s Status, self bool) Member {
 		ID:      e.meta.ID,
 
 		// memberlist knows whether a member has left or was given up, but does not pass that on to its delegates.
-		GivenUp:  s == Left && !e.meta.announcesLeave(),
+		GivenUp:  s == Left && !e.announcedLeave(),
 		Draining: e.meta.Leaving,
 	}
 }

@@ -143,6 +143,25 @@ func TestView(t *testing.T) {
 			t.Fatalf("placed on %q, status %v", placed(v), status(v, at(time.Second)))
 		}
 	})
+	t.Run("a member that is said to have left is checked if memberlist lists it", func(t *testing.T) {
+		v := newTrio()
+		v.saysLeft(at(time.Second), "b1")
+		v.saysLeft(at(time.Second), "c1")
+		v.unlisted(at(2*time.Second), "c")
+		if m := v.members(at(time.Minute)); m[1].Status != Left || m[1].GivenUp || m[2].Status != Left {
+			t.Fatalf("members %+v", m)
+		}
+		if l := v.dubious(at(time.Second + leftHolds - 1)); len(l) != 0 {
+			t.Fatalf("dubious at once: %v", l)
+		}
+		v.joined(at(3*time.Second), "b", "b:7946", meta("b1.1")) // it may have announced that before
+		if l := v.dubious(at(time.Second + leftHolds)); len(l) != 1 || l[0] != (leaver{"b", "b:7946", "b1.1"}) {
+			t.Fatalf("dubious: %v", l)
+		}
+		if placed(v) != "a" {
+			t.Fatalf("placed on %q", placed(v))
+		}
+	})
 	t.Run("a member that left is forgotten after a day", func(t *testing.T) {
 		v := newTrio()
 		v.giveUp(at(0), "b")
@@ -245,7 +264,7 @@ func TestView_doubts(t *testing.T) {
 				v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
 			}
 			v.answered(at(1), "b")
-			if !v.gone(at(1), "b") || v.gone(at(1.05), "b") {
+			if !v.unlisted(at(1), "b") || v.unlisted(at(1.05), "b") {
 				t.Error("it is not asked once")
 			}
 			if c.then(v); !slices.Equal(told(v), c.want) {
@@ -259,7 +278,7 @@ func TestView_doubts(t *testing.T) {
 			v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
 		}
 		v.suspects(at(6))
-		if v.gone(at(7), "b") || !slices.Contains(told(v), "dead b 7 0") {
+		if v.unlisted(at(7), "b") || !slices.Contains(told(v), "dead b 7 0") {
 			t.Errorf("told %q", told(v))
 		}
 	})
