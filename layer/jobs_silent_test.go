@@ -101,17 +101,17 @@ func TestStore_Jobs_damaged(t *testing.T) {
 	for _, id := range []string{"damaged", "dropped", "sound"} {
 		enqueue(t, s, id)
 	}
-	damage := func(part int64, id string) {
+	damage := func(part int64, id, with string) {
 		t.Helper()
 		tx := e.Begin(t.Context())
 		defer tx.Cancel()
-		tx.Set(layer.JobKey(s, "t", part, id), []byte("\xff{garbage"))
+		tx.Set(layer.JobKey(s, "t", part, id), []byte(with))
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	damage(0, "damaged")
-	damage(0, "dropped")
+	damage(0, "damaged", "\xff{garbage")
+	damage(0, "dropped", "{}")
 	states := map[string]layer.JobState{}
 	for j, err := range s.Jobs(t.Context()) {
 		if err != nil || j.Type != "t" {
@@ -130,7 +130,7 @@ func TestStore_Jobs_damaged(t *testing.T) {
 	if err != nil || j == nil || j.ID != "sound" {
 		t.Fatalf("beside damaged jobs, %+v is claimed, %v", j, err)
 	}
-	damage(3, "sound") // its heartbeat
+	damage(3, "sound", "\xff") // its heartbeat
 	if lost, err := s.RenewAll(t.Context(), []*layer.Job{j}); err != nil || len(lost) != 1 {
 		t.Errorf("with a damaged heartbeat, %v are lost, %v", lost, err)
 	}

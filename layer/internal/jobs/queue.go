@@ -194,9 +194,18 @@ func readRecord(s *db.Store, tx kv.Reader, typ, id string) (*Job, error) {
 	if value == nil || err != nil {
 		return nil, err
 	}
+	return parseJob(typ, id, value)
+}
+
+// parseJob decodes the record of a job.
+func parseJob(typ, id string, value []byte) (*Job, error) {
 	j := new(Job)
-	if err := json.Unmarshal(value, j); err != nil {
-		return nil, db.Corrupt(fmt.Sprintf("job %s %q", typ, id), err)
+	err := json.Unmarshal(value, j)
+	if err == nil && (j.Type != typ || j.ID != id || j.State == "") {
+		err = errors.New("it is not that of this job")
+	}
+	if err != nil {
+		return nil, db.Corrupt(fmt.Sprintf("record of job %s %q", typ, id), err)
 	}
 	return j, nil
 }
@@ -327,8 +336,8 @@ func listed(s *db.Store, tx kv.Reader, row kv.KeyValue, prefix int) (*Job, error
 	if err != nil {
 		return nil, db.Corrupt("job", err)
 	}
-	j := new(Job)
-	if err := json.Unmarshal(row.Value, j); err != nil {
+	j, err := parseJob(typ, id, row.Value)
+	if err != nil {
 		return damagedJob(typ, id, err), nil
 	}
 	if j.State != JobRunning {
