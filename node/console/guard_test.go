@@ -13,33 +13,81 @@ import (
 // A page can have what it expects answered with 200, so that it is no error in the console of its browser.
 func TestSoften(t *testing.T) {
 	status := 0
-	h := console.Soften("/page/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		_, _ = fmt.Fprint(w, "body")
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
-	}))
+	h := softened(t, &status)
 	get := func(path, header string) string {
 		r := httptest.NewRequest("GET", path, nil)
 		r.Header.Set(console.StatusHeader, header)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		return fmt.Sprint(w.Code, " ", w.Header().Get(console.StatusHeader), w.Body)
-	}
-	for sent, want := range map[int]string{200: "200 ", 201: "201 ", 304: "304 ", 400: "200 400", 404: "200 404",
-		409: "200 409", 412: "200 412", 401: "200 401", 403: "200 403", 500: "500 ", 502: "502 ", 503: "200 503"} {
-		status = sent
-		if got := get("/page/couch/db/a", "yes"); got != want+"body" {
-			t.Errorf("%d is sent as %q", sent, got)
+		if !w.Flushed {
+			t.Errorf("%d of %s is not flushed", status, path)
 		}
-		if got := get("/page/couch/db/a", ""); got != fmt.Sprint(sent, " body") {
+		return fmt.Sprint(w.Code, " ", w.Header().Get(console.StatusHeader), " ", w.Header().Get("Cache-Control"), w.Body)
+	}
+	const kept = " max-age=60body" // of what is sent as it is
+	for sent, soft := range map[int]bool{200: false, 201: false, 304: false, 400: true, 404: true, 409: true, 412: true,
+		401: true, 403: true, 499: true, 500: false, 501: false, 502: false, 503: true, 504: false, 507: false} {
+		status = sent
+		want := fmt.Sprint(sent, " ", kept)
+		if soft {
+			want = fmt.Sprint("200 ", sent, " no-storebody")
+		}
+		if got := get("/page/couch/db/a", "yes"); got != want {
+			t.Errorf("%d is sent as %q, want %q", sent, got, want)
+		}
+		if got := get("/page/couch/db/a", ""); got != fmt.Sprint(sent, " ", kept) {
 			t.Errorf("%d is sent as %q to who does not ask", sent, got)
 		}
-		if got := get("/db/a", "yes"); got != fmt.Sprint(sent, " body") {
+		if got := get("/db/a", "yes"); got != fmt.Sprint(sent, " ", kept) {
 			t.Errorf("%d of CouchDB's API is sent as %q", sent, got)
 		}
 	}
+}
+
+// Who guesses passwords cannot hide it from what is in front of the node.
+func TestSoften_guesses(t *testing.T) {
+	status := 0
+	h := softened(t, &status)
+	for _, c := range []struct {
+		method, path string
+		header       [2]string
+		guess        bool
+	}{
+		{"GET", "/page/couch/db/a", [2]string{"Cookie", "AuthSession=x"}, false},
+		{"GET", "/page/couch/db/a", [2]string{"Accept", "*/*"}, false}, // a session that has ended has no cookie
+		{"DELETE", "/page/couch/_session", [2]string{"Cookie", "AuthSession=x"}, false},
+		{"POST", "/page/couch/db/a_session", [2]string{"Cookie", "AuthSession=x"}, false},
+		{"GET", "/page/couch/db/a", [2]string{"Authorization", "Basic YW5uYTpzZWNyZXQ="}, true},
+		{"GET", "/page/api/verdict", [2]string{"authorization", "Bearer x"}, true},
+		{"GET", "/page/couch/db/a", [2]string{"Authorization", ""}, true},
+		{"POST", "/page/couch/_session", [2]string{"Cookie", "AuthSession=x"}, true},
+		{"POST", "/page/couch/%5Fsession", [2]string{"Cookie", "AuthSession=x"}, true},
+		{"POST", "/page/couch/%255Fsession?next=/", [2]string{"Cookie", "AuthSession=x"}, true},
+		{"POST", "/page/couch/%25zz", [2]string{"Cookie", "AuthSession=x"}, true},
+	} {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		r.Header.Set(console.StatusHeader, "yes")
+		r.Header.Set(c.header[0], c.header[1])
+		for _, status = range []int{401, 403, 404} {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if soft := w.Code == 200; soft == (c.guess && status != 404) {
+				t.Errorf("%s %s with %v: %d is sent as %d", c.method, c.path, c.header, status, w.Code)
+			}
+		}
+	}
+}
+
+// softened serves a page that is answered with a status.
+func softened(t *testing.T, status *int) http.Handler {
+	return console.Soften("/page/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.WriteHeader(*status)
+		_, _ = fmt.Fprint(w, "body")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+	}))
 }
 
 func TestGuard(t *testing.T) {

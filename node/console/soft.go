@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -12,20 +13,34 @@ import (
 const StatusHeader = "X-Divan-Status"
 
 // Soften serves h, and answers what a page below a prefix expects with 200 and its status in StatusHeader, if the
-// request asks for that. What h, the log and the metrics see is the status.
+// request asks for that. What h, the log and the metrics see is the status. Proxies and guards in front of the node do
+// not: they see 401 and 403 of every request with which somebody may guess a password.
 func Soften(prefix string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(StatusHeader) != "" && strings.HasPrefix(r.URL.Path, prefix) {
-			w = &softWriter{w}
+			w = &softWriter{w, mayGuess(r)}
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-type softWriter struct{ http.ResponseWriter }
+// mayGuess reports whether a request can be a guess: it has a password or token in its header, or is a login. One with a
+// session's cookie is none, and neither is one with nothing: a browser removes the cookie of a session that has ended.
+func mayGuess(r *http.Request) bool {
+	if len(r.Header.Values("Authorization")) > 0 {
+		return true
+	}
+	path, err := url.PathUnescape(r.URL.Path) // names in it are escaped twice, see Guard
+	return err != nil || r.Method == http.MethodPost && strings.HasSuffix(path, "/_session")
+}
+
+type softWriter struct {
+	http.ResponseWriter
+	mayGuess bool
+}
 
 func (w *softWriter) WriteHeader(status int) {
-	if expected(status) {
+	if w.expected(status) {
 		h := w.Header()
 		h.Set(StatusHeader, strconv.Itoa(status))
 		h.Set("Cache-Control", "no-store")
@@ -34,9 +49,12 @@ func (w *softWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// expected reports whether a status is a refusal, or that of a node that cannot serve requests now. Other errors of a
-// server are faults of it.
-func expected(status int) bool {
+// expected reports whether the page expects a status: a refusal, or 503, with which a node says that it cannot serve the
+// request now. 500 is a fault of Divan, which belongs among the errors of the page, and a node sends no 502 and 504.
+func (w *softWriter) expected(status int) bool {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return !w.mayGuess
+	}
 	return status >= 400 && status < 500 || status == http.StatusServiceUnavailable
 }
 
