@@ -169,7 +169,7 @@ func withConnection(next http.Handler) http.Handler {
 // runSQL runs a statement of the console in an SQL session of its own, as the user who is logged in.
 func (n *Node) runSQL(ctx context.Context, s console.Statement, to console.Results) error {
 	if n.running.Load() == nil || n.sql == nil {
-		return errors.New("the node is starting")
+		return &state.SQLError{Code: string(sqlstate.CannotConnectNow), Message: "the node is starting"}
 	}
 	by, _ := ctx.Value(cameByKey{}).(cameBy)
 	who := pgwire.Inside{User: s.User, Authenticated: !n.auth.Open(), Admin: true, Database: s.Database,

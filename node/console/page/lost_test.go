@@ -8,18 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divandb/divan/node/console/page"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/scripts/browser"
 )
 
 // flaky serves the console with answers, until status is not 0: then its API answers with that, hangs up if it is
-// 1, or never answers if it is 2.
+// 1, or never answers if it is 2. At /stopped the page has a clock, see stopped.
 func flaky(t *testing.T, api map[string]any) (url string, status, asked *atomic.Int64) {
 	t.Helper()
 	status, asked = new(atomic.Int64), new(atomic.Int64)
 	mux := http.NewServeMux()
-	mux.Handle("/_dashboard/", page.Handler("/_dashboard/"))
+	stopped(mux)
 	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		switch s := int(status.Load()); {
@@ -96,26 +95,4 @@ func TestPage_sessionEnds(t *testing.T) {
 	press := `[...document.querySelectorAll('button')].find(b => b.textContent === 'Sign in again')`
 	p.Eval(press+".click()", nil)
 	p.WaitText("2 nodes up; 2 things need attention")
-}
-
-// A browser writes each request that fails to its console. The page asks a node that does not answer less and less
-// often, and at once when the browser has a network again.
-func TestPage_asksSeldom(t *testing.T) {
-	url, status, asked := flaky(t, answers())
-	p := browser.Start(t).Open(url+"/_dashboard/#/storage", browser.View{})
-	defer p.Close()
-	p.WaitText("Restoring replication factor") // with plots above
-	status.Store(1)
-	p.WaitText("n1 does not answer")
-	p.Eval(`new Promise(done => setTimeout(done, 4000))`, nil) // for what was going to ask
-	before := asked.Load()
-	p.Eval(`new Promise(done => setTimeout(done, 12000))`, nil)
-	if n := asked.Load() - before; n > 4 {
-		t.Errorf("the page has asked %d times in 12 s", n)
-	}
-	status.Store(0)
-	p.Eval(`dispatchEvent(new Event('online')); new Promise(done => setTimeout(done, 1000))`, nil)
-	if text := p.Text(); !strings.Contains(text, "live ●") {
-		t.Errorf("with a network the page shows %s", text)
-	}
 }

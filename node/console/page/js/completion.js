@@ -2,7 +2,7 @@
 import { el } from './dom.js';
 import { sql, identifier } from './source.js';
 import { wordBefore, aliased } from './words.js';
-import { recovering } from './recovery.js';
+import { recovering, trouble } from './recovery.js';
 
 const keywords = (
   'SELECT FROM WHERE GROUP BY ORDER BY HAVING LIMIT OFFSET JOIN LEFT JOIN ON USING AS AND OR NOT NULL IS IN ' +
@@ -66,7 +66,7 @@ export const completion = (box, offers, database, say) => {
     },
     e => {
       known = [];
-      relations.replaceChildren(el('span', { class: 'bad' }, e.message));
+      relations.replaceChildren(trouble(e, () => reload()));
     },
     say,
   );

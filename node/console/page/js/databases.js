@@ -117,10 +117,10 @@ const reshards = (place, name) => {
 const countedAtOnce = 20000; // documents, which takes less than a second
 
 /**
- * How many documents are in conflict, in an element, and a function that ends the counting. It reads every document: the
- * store keeps no such number. Of many documents it is counted when somebody asks.
+ * How many documents are in conflict: its box, know, which takes how many documents there are, and ends. Counting reads
+ * every document: the store keeps no such number. Of many documents it is counted when somebody asks.
  */
-const conflicting = (name, docs) => {
+const conflicting = name => {
   const box = el('span', { role: 'status' }),
     leaving = new AbortController();
   const load = recovering(
@@ -137,22 +137,37 @@ const conflicting = (name, docs) => {
           : 'no document in conflict',
       );
     },
-    e => box.replaceChildren(el('span', { class: 'bad' }, shown(`documents in conflict: ${e.message}`))),
+    e => {
+      offer();
+      box.append(el('span', { class: 'bad' }, shown(` ${e.message}`)));
+    },
     () => {},
   );
-  if (docs <= countedAtOnce) load();
-  else
+  let cost = '',
+    asked = false;
+  const begin = () => {
+    asked = true;
+    load();
+  };
+  const offer = () =>
     box.replaceChildren(
-      el('button', { click: load }, 'Count documents in conflict'),
-      el('span', { class: 'dim' }, docs === undefined ? '' : ` reads ${plural(docs, 'document')}`),
+      el('button', { click: begin }, 'Count documents in conflict'),
+      el('span', { class: 'dim' }, cost),
     );
-  return [
+  offer();
+  return {
     box,
-    () => {
+    know: docs => {
+      cost = ` reads ${plural(docs, 'document')}`;
+      if (asked) return;
+      if (docs <= countedAtOnce) begin();
+      else offer();
+    },
+    ends: () => {
       leaving.abort();
       load.ends();
     },
-  ];
+  };
 };
 
 const mostShards = 64; // unless set
@@ -178,9 +193,9 @@ const reshard = async (name, given) => {
   );
 };
 
-/** The page of one database with so many documents, if that is known. It returns what ends it. */
-const one = (place, say, name, docs) => {
-  const [conflicts, uncounted] = conflicting(name, docs);
+/** The page of one database. It returns know, which takes how many documents there are, and ends. */
+const one = (place, say, name) => {
+  const conflicts = conflicting(name);
   const of = { database: name },
     shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
@@ -229,11 +244,11 @@ const one = (place, say, name, docs) => {
         ),
       ),
       wrong,
-      el('p', {}, conflicts),
+      el('p', {}, conflicts.box),
     ),
   );
   const stops = [
-    uncounted,
+    conflicts.ends,
     list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, '', true, of),
     list(
       place,
@@ -259,7 +274,7 @@ const one = (place, say, name, docs) => {
     ),
     reshards(place, name),
   ];
-  return () => stops.forEach(s => s());
+  return { know: conflicts.know, ends: () => stops.forEach(s => s()) };
 };
 
 export const databases = (place, say, [name, ...rest], query) => {
@@ -269,16 +284,16 @@ export const databases = (place, say, [name, ...rest], query) => {
   }
   if (rest[0] === 'failures') return failures(place, say, name, rest[1]);
   if (rest.length) return documents(place, say, name, rest, query);
-  let end = () => {},
-    stopped = false;
-  const draw = docs => {
-    if (!stopped) end = one(place, say, name, docs);
-  };
-  couch('GET', path(name)).then(
-    found => draw(JSON.parse(found).doc_count),
+  let drawn = null;
+  const draw = () => (drawn ||= one(place, say, name));
+  const load = recovering(
+    async current => {
+      const docs = JSON.parse(await couch('GET', path(name))).doc_count;
+      if (current()) draw().know(docs);
+    },
     e => {
-      if (e.status !== 404 && e.status !== 400) draw(); // its row says what is wrong with it
-      else if (!stopped)
+      if (drawn || (e.status !== 404 && e.status !== 400)) draw(); // its row says what is wrong with it
+      else
         place.append(
           section(
             name,
@@ -286,9 +301,11 @@ export const databases = (place, say, [name, ...rest], query) => {
           ),
         );
     },
+    () => {}, // its lists say what is not up to date
   );
+  load();
   return () => {
-    stopped = true;
-    end();
+    load.ends();
+    if (drawn) drawn.ends();
   };
 };

@@ -440,7 +440,7 @@ export const documentPage = (place, say, name, id) => {
       editor.readOnly = loading = false;
     },
     (e, again) => {
-      editor.readOnly = loading = again;
+      editor.readOnly = loading = again || !(e.status < 500); // there is another document than what is shown
       wrong.textContent = shown(e.message);
       if (tools.childNodes.length === 0) tools.append(el('button', { click: () => load() }, 'Retry'));
     },

@@ -14,7 +14,7 @@ let end = () => {},
   last = null, // the verdict
   heard = Date.now(); // when it came
 
-const patience = 6000; // without a verdict, in ms: it is asked for every two seconds
+const verdictWithin = 6000; // it is asked for every two seconds
 
 const say = (who, problem) => {
   wrong[who] = problem;
@@ -162,7 +162,7 @@ document.addEventListener('visibilitychange', () => {
 });
 setInterval(() => {
   retime();
-  if (ended() || document.hidden || Date.now() - heard <= patience) return;
+  if (ended() || document.hidden || Date.now() - heard <= verdictWithin) return;
   const problem = 'this node takes too long to answer';
   lose(problem, true);
   say('verdict', problem);

@@ -1,23 +1,26 @@
-// What is read once, and again after failures that pass: a store that does not answer is back after a while.
+// What is read once, and again after an outage: a store that does not answer is back after a while.
 import { el, shown } from './dom.js';
 import { ended, later } from './source.js';
 
-const every = 3000;
-
-/** Whether the same request may succeed later: nothing is wrong with the request itself. */
-const passes = e =>
-  typeof e.code === 'string' ? /^(08|40|53|57|58|XX)/.test(e.code) : !(e.status >= 400 && e.status < 500);
+const first = 3000,
+  longest = 30000; // pauses, of which each is twice the one before
 
 /**
- * Returns a function that does some work, and again until it succeeds or fails for good, and ends, which gives up. work
- * gets a function that reports whether its result is still wanted, fail the error and whether the work is done again,
- * and say what is not up to date, or null.
+ * Whether an error passes by itself: the node or the store does not answer. Other errors would only cost what the work
+ * costs again, such as a statement that takes too long or too much memory, or that somebody has cancelled.
+ */
+const passes = e => e.outage || e.code === '57P03';
+
+/**
+ * Returns a function that does some work, and again after pauses while there is an outage, and ends, which gives up.
+ * work gets a function that reports whether its result is still wanted, fail the error and whether the work is done
+ * again, and say what is not up to date, or null.
  */
 export const recovering = (work, fail, say) => {
   let cancel = () => {},
     stopped = false,
     turn = 0;
-  const go = async () => {
+  const attempt = async pause => {
     const mine = ++turn;
     cancel();
     try {
@@ -29,9 +32,10 @@ export const recovering = (work, fail, say) => {
       fail(e, again);
       say(again ? e.message : null);
       if (!again) return;
-      cancel = later(go, every);
+      cancel = later(() => attempt(Math.min(longest, 2 * pause)), pause);
     }
   };
+  const go = () => attempt(first);
   go.ends = () => {
     stopped = true;
     cancel();

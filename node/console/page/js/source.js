@@ -3,7 +3,9 @@ import { serverTime } from './dom.js';
 
 const every = 2000,
   longest = 30000, // between two requests while the node does not answer
-  patience = 15000; // for an answer, and for the next line of a stream, which has one every two seconds
+  answerWithin = 15000,
+  lineWithin = 15000, // a stream has a line every two seconds
+  refusedFor = 60000; // a stream that was refused is asked for again then
 const api = '/_dashboard/api/';
 
 /** The address of a view. The page's own may contain a name and a password, which fetch refuses. */
@@ -20,14 +22,36 @@ const real = 'X-Divan-Status';
 const status = r => Number(r.headers.get(real)) || r.status;
 const good = r => status(r) < 300;
 
+/** The error of an answer. It is an outage if the node, or a proxy, says that it cannot be answered now. */
+const refused = (r, reason) =>
+  Object.assign(new Error(reason || `HTTP ${status(r)}`), {
+    status: status(r),
+    outage: [502, 503, 504].includes(status(r)),
+  });
+
 let silentSince = 0; // when this node was found not to answer; 0 if it does
 const waiting = new Set(); // work that waits for it
 const wake = () => [...waiting].forEach(go => go());
-const heard = () => {
+const answered = () => {
   if (!silentSince) return;
   silentSince = 0;
   wake();
 };
+
+/** The error of a request that is not answered, or not to the end. */
+const unanswered = e => {
+  if (e.name === 'AbortError') return e; // somebody has cancelled it
+  silentSince ||= Date.now();
+  return Object.assign(
+    new Error(e.name === 'TimeoutError' ? 'this node takes too long to answer' : 'this node does not answer'),
+    { silent: true, outage: true },
+  );
+};
+/** What is awaited of a request. */
+const arriving = promise =>
+  promise.catch(e => {
+    throw unanswered(e);
+  });
 window.addEventListener('online', wake);
 document.addEventListener('visibilitychange', () => document.hidden || wake());
 
@@ -52,23 +76,16 @@ export const later = (work, ms, leads = false) => {
 
 /** A request to this node. The header says that it must not be answered with the browser's question for a password. */
 const ask = async (url, init) => {
-  try {
-    const r = await fetch(url, {
+  const r = await arriving(
+    fetch(url, {
       credentials: 'same-origin',
       cache: 'no-store',
       ...init,
       headers: { 'X-Requested-With': 'XMLHttpRequest', [real]: 'yes', ...init.headers },
-    });
-    heard();
-    return r;
-  } catch (e) {
-    if (e.name === 'AbortError') throw e; // somebody has cancelled it
-    silentSince ||= Date.now();
-    throw Object.assign(
-      new Error(e.name === 'TimeoutError' ? 'this node takes too long to answer' : 'this node does not answer'),
-      { silent: true },
-    );
-  }
+    }),
+  );
+  answered();
+  return r;
 };
 
 let signedOut = false;
@@ -96,26 +113,26 @@ const view = async (name, params, init) => {
   }
   if (good(r)) return r;
   const body = await r.json().catch(() => ({}));
-  throw new Error(body.reason || `HTTP ${status(r)}`);
+  throw refused(r, body.reason);
 };
 
 /** Reads a view once. */
 export const read = async (name, params) => {
-  const r = await view(name, params, { signal: AbortSignal.timeout(patience) });
-  const body = await r.json().catch(() => ({}));
+  const r = await view(name, params, { signal: AbortSignal.timeout(answerWithin) });
+  const body = JSON.parse(await arriving(r.text()));
   serverTime(body.now);
   return body;
 };
 
-/** Reads a stream of events until it ends, and calls take with the name and the data of each. */
-const each = async (body, take, heard) => {
+/** Reads a stream of events until it ends. It calls take with the name and the data of each, and alive for each part. */
+const each = async (body, take, alive) => {
   const decoder = new TextDecoder();
   let rest = '',
     name = '';
   for (const reader = body.getReader(); ;) {
     const { value, done } = await reader.read().catch(() => ({ done: true })); // whether the node answers is asked next
     if (done) return;
-    heard();
+    alive();
     rest += decoder.decode(value, { stream: true });
     const lines = rest.split('\n');
     rest = lines.pop();
@@ -145,23 +162,25 @@ export const apply = (state, changes) => {
 /**
  * Follows a view until the returned function is called. show gets its state, say what goes wrong, or null. A browser
  * opens few connections to one server, so a page has one stream, none while it is hidden, and asks for everything else
- * (asks).
+ * (asks), and for the view of a stream that was refused.
  */
 export const follow = (name, params, show, say, asks = false) => {
   let stopped = false,
     stream = null, // what ends it
+    asksUntil = 0,
     cancel = () => {},
     state = null;
-  const leads = name === 'verdict'; // which is always followed
+  // The verdict is followed on every page, and asked for (main.js): it is what shows that the node answers again.
+  const leads = name === 'verdict';
   const got = s => {
     state = s;
     serverTime(s.now);
     say(null);
     show(s);
   };
-  const again = work => {
+  const again = () => {
     cancel();
-    if (!stopped && !signedOut && !document.hidden) cancel = later(work, every, leads);
+    if (!stopped && !signedOut && !document.hidden) cancel = later(start, every, leads);
   };
   const poll = async () => {
     try {
@@ -170,20 +189,20 @@ export const follow = (name, params, show, say, asks = false) => {
     } catch (e) {
       if (!stopped) say(e.message, e);
     }
-    again(poll);
+    again();
   };
   const close = () => {
     if (stream) stream.abort();
     stream = null;
     cancel();
   };
-  /** Follows the stream. One that is refused is not asked for again: the node has too many. */
+  /** Follows the stream. After one that is refused the page asks for a while: the node has too many, or an outage. */
   const listen = async () => {
     const mine = (stream = new AbortController());
     let late = 0;
-    const heard = () => {
+    const alive = () => {
       clearTimeout(late);
-      late = setTimeout(() => mine.abort(new DOMException('', 'TimeoutError')), patience);
+      late = setTimeout(() => mine.abort(new DOMException('', 'TimeoutError')), lineWithin);
     };
     const take = (kind, v) => {
       if (stream !== mine) return;
@@ -191,33 +210,29 @@ export const follow = (name, params, show, say, asks = false) => {
       else if (kind === 'diff' && state !== null) got(apply(state, v));
       else if (kind === 'trouble') say(v);
     };
-    let next = listen;
     try {
-      heard();
+      alive();
       const r = await view(
         name,
         { ...params, live: 1 },
         { signal: mine.signal, headers: { Accept: 'text/event-stream' } },
       );
-      await each(r.body, take, heard);
+      await each(r.body, take, alive);
     } catch (e) {
       if (stream !== mine) return;
       if (e.silent) say(e.message, e);
-      else {
-        asks = true;
-        next = poll;
-      }
+      else asksUntil = Date.now() + refusedFor;
     } finally {
       clearTimeout(late);
     }
     if (stream !== mine) return;
     stream = null;
-    if (next === poll) poll();
-    else again(listen);
+    if (Date.now() < asksUntil) poll();
+    else again();
   };
   const start = () => {
     if (signedOut) return;
-    if (asks) poll();
+    if (asks || Date.now() < asksUntil) poll();
     else listen();
   };
   const shown = () => {
@@ -262,7 +277,7 @@ const post = async (view, body, signal) => {
     }),
   );
   if (good(r)) return r;
-  throw new Error((await r.json().catch(() => ({}))).reason || `HTTP ${status(r)}`);
+  throw refused(r, (await r.json().catch(() => ({}))).reason);
 };
 
 /** Does something on the server. */
@@ -299,7 +314,7 @@ export const sql = async (database, text, { rows = 1000, signal, take = () => {}
     if (v.error) failed = Object.assign(new Error(v.error.message), v.error);
   };
   for (const reader = r.body.getReader(); ;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await arriving(reader.read());
     rest += decoder.decode(value, { stream: !done });
     const lines = rest.split('\n');
     rest = lines.pop();
@@ -339,7 +354,7 @@ export const couch = async (method, at, params, body, type = 'application/json',
       },
     });
   const r = method === 'GET' ? await send({}) : await permitted(send);
-  const got = await r.text();
+  const got = await arriving(r.text());
   if (good(r)) return got;
   let said = {};
   try {
@@ -347,7 +362,7 @@ export const couch = async (method, at, params, body, type = 'application/json',
   } catch {
     /* a proxy's page */
   }
-  throw Object.assign(new Error(said.reason || said.error || `HTTP ${status(r)}`), { status: status(r) });
+  throw refused(r, said.reason || said.error);
 };
 
 /** Deletes a database. The header says so: no other address may be taken for that of a database. */
