@@ -24,8 +24,8 @@ func Soften(prefix string, h http.Handler) http.Handler {
 	})
 }
 
-// mayGuess reports whether a request can be a guess of a password: it has one, or a token, in its header, or is a login.
-// One with a session's cookie is none, nor is one without: a browser removes the cookie of a session that has ended.
+// mayGuess reports whether a request can be a guess of a password: it has one, or a token, in its header, or is a
+// login. Neither a session's cookie is one, nor no cookie: a browser removes that of a session that has ended.
 func mayGuess(r *http.Request) bool {
 	if len(r.Header.Values("Authorization")) > 0 {
 		return true
@@ -50,7 +50,7 @@ func (w *softWriter) WriteHeader(status int) {
 }
 
 // expected reports whether the page expects a status: a refusal, or 503, with which a node says that it cannot serve
-// the request now. 500 is a fault of Divan, which belongs among the errors of the page, and a node sends no 502 and 504.
+// the request now. 500 is a fault of Divan, which belongs among the errors of the page. A node sends no 502 and 504.
 func (w *softWriter) expected(status int) bool {
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return !w.mayGuess
