@@ -58,6 +58,14 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func() (V, int, error
 	})
 }
 
+// Peek returns the cached value for the key, if there is one, and does not count as a use of it.
+func (c *Cache[K, V]) Peek(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.mu.kept.Peek(key)
+	return e.value, ok
+}
+
 func (c *Cache[K, V]) find(key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,10 +1,12 @@
 package design
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/divandb/divan/layer/internal/cache"
 	"github.com/divandb/divan/layer/internal/db"
@@ -90,7 +92,8 @@ func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 		case err == nil:
 			designs = append(designs, design)
 		case fault.KindOf(err) == fault.Invalid:
-			if state := StateOf(t.Db.Store); state.unusable.isNew(Key{t.Core.Number, e.Id, e.Rev}) {
+			state := StateOf(t.Db.Store)
+			if cmp.Or(state.user, state).unusable.isNew(Key{t.Core.Number, e.Id, e.Rev}) {
 				state.Log.Warn("design document cannot be used", "database", t.Db.Name(), "id", e.Id, "error", err)
 			}
 		default:
@@ -109,28 +112,42 @@ type State struct {
 	Log     *slog.Logger
 
 	unusable logged
+	user     *State // see Aside
+}
+
+// Aside returns a State that keeps no designs, but uses those of s.
+func (s *State) Aside() *State {
+	return &State{Scripts: s.Scripts, Designs: cache.New[Key, *Design](0), Maps: s.Maps, Log: s.Log, user: s}
 }
 
 // logged remembers of which design documents the log says that they cannot be used, since designs are listed again and
-// again. It is safe for concurrent use.
+// again. If there are more than it remembers, the log names no others for a while. It is safe for concurrent use.
 type logged struct {
 	mu struct {
 		sync.Mutex
-		of map[Key]bool
+		of    map[Key]bool
+		since time.Time // when of was made
 	}
 }
 
-// maxLogged bounds how many are remembered.
-const maxLogged = 1000
+const (
+	// maxLogged bounds how many are remembered.
+	maxLogged = 1000
+	// loggedFor is after which time they are forgotten if there are so many.
+	loggedFor = 24 * time.Hour
+)
 
 func (l *logged) isNew(k Key) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.of[k] {
+	isFull := len(l.mu.of) >= maxLogged
+	switch {
+	case l.mu.of[k]:
 		return false
-	}
-	if l.mu.of == nil || len(l.mu.of) >= maxLogged {
-		l.mu.of = map[Key]bool{}
+	case isFull && time.Since(l.mu.since) < loggedFor:
+		return false
+	case isFull || l.mu.of == nil:
+		l.mu.of, l.mu.since = map[Key]bool{}, time.Now()
 	}
 	l.mu.of[k] = true
 	return true
@@ -156,7 +173,13 @@ type Key struct {
 
 // Read returns one revision of a design document, parsed. It is cached.
 func Read(t *db.Txn, id string, r db.Rev) (*Design, error) {
-	return StateOf(t.Db.Store).Designs.Get(t.Ctx, Key{t.Core.Number, id, r}, func() (*Design, int, error) {
+	state, key := StateOf(t.Db.Store), Key{t.Core.Number, id, r}
+	if state.user != nil {
+		if d, ok := state.user.Designs.Peek(key); ok {
+			return d, nil
+		}
+	}
+	return state.Designs.Get(t.Ctx, key, func() (*Design, int, error) {
 		doc, err := rev.GetRevision(t.Snapshot(), t.Keys, id, r, rev.LargeReads{})
 		if err != nil {
 			return nil, 0, err
