@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"sync"
-	"sync/atomic"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/query/exec"
@@ -47,11 +46,13 @@ func (c *Catalog) PartsAfter(ctx context.Context, after string, most int) (names
 	return names, nil
 }
 
-// Parts implements exec.PartedCatalog. Databases that have few rows are read several at once.
+// Parts implements exec.PartedCatalog. Databases that have few rows are read several at once, but never far ahead of
+// the rows that are taken: so only the rows of a few are in memory, and a database that cannot be read does not matter
+// to who needs only the rows before it.
 func (c *Catalog) Parts(ctx context.Context, table string, databases []string) iter.Seq2[[]any, error] {
 	t := c.systemTable(table)
-	if !t.few || len(databases) == 1 {
-		return func(yield func([]any, error) bool) {
+	return func(yield func([]any, error) bool) {
+		if !t.few || len(databases) == 1 {
 			for _, name := range databases {
 				for row, err := range c.part(ctx, t, name) {
 					if !yield(row, err) || err != nil {
@@ -59,29 +60,24 @@ func (c *Catalog) Parts(ctx context.Context, table string, databases []string) i
 					}
 				}
 			}
+			return
 		}
-	}
-	return func(yield func([]any, error) bool) {
-		type part struct {
-			rows [][]any
-			err  error
-		}
-		parts := make([]part, len(databases))
-		var next atomic.Int64
+		ctx, cancel := context.WithCancel(ctx)
 		var reading sync.WaitGroup
-		for range min(readers, len(databases)) {
-			reading.Go(func() {
-				for i := int(next.Add(1)) - 1; i < len(databases); i = int(next.Add(1)) - 1 {
-					for row, err := range c.part(ctx, t, databases[i]) {
-						if parts[i].err = err; err == nil {
-							parts[i].rows = append(parts[i].rows, row)
-						}
-					}
-				}
-			})
+		defer reading.Wait()
+		defer cancel()
+		parts := make([]chan readPart, len(databases)) // nil until a database is read; each gets one element
+		begin := func(i int) {
+			if i < len(databases) {
+				parts[i] = make(chan readPart, 1)
+				reading.Go(func() { parts[i] <- readAll(c.part(ctx, t, databases[i])) })
+			}
 		}
-		reading.Wait()
-		for _, p := range parts {
+		for i := range readers {
+			begin(i)
+		}
+		for i := range databases {
+			p := <-parts[i]
 			for _, row := range p.rows {
 				if !yield(row, nil) {
 					return
@@ -91,8 +87,26 @@ func (c *Catalog) Parts(ctx context.Context, table string, databases []string) i
 				yield(nil, p.err)
 				return
 			}
+			begin(i + readers)
 		}
 	}
+}
+
+// readPart is the rows of one database, and the error after them.
+type readPart struct {
+	rows [][]any
+	err  error
+}
+
+func readAll(rows iter.Seq2[[]any, error]) (p readPart) {
+	for row, err := range rows {
+		if err != nil {
+			p.err = err
+			break
+		}
+		p.rows = append(p.rows, row)
+	}
+	return p
 }
 
 // part returns the rows of one database; none if it does not exist or the user may not read it.
