@@ -52,6 +52,8 @@ func (n own) here() console.Here {
 		Shards:       n.shownShards,
 		Indexes:      n.shownIndexes,
 		IndexesOf:    n.shownIndexesOf,
+		Index:        n.shownIndexAnew,
+		FailedBuilds: n.failedBuilds,
 		Tasks:        n.shownTasks,
 		Jobs: func(ctx context.Context) iter.Seq2[state.Job, error] {
 			return shownJobsOf(n.store.Jobs(ctx))
@@ -181,16 +183,20 @@ func (n own) shownShards() iter.Seq[state.Shard] {
 }
 
 // shownIndexes are the indexes that the node has read of all databases, and how many of these it has not read yet.
-func (n own) shownIndexes(ctx context.Context) (list []state.Index, known console.Known) {
+func (n own) shownIndexes(ctx context.Context) (list iter.Seq[state.Index], known console.Known) {
 	if n.running.Load() == nil {
-		return nil, known
+		return func(func(state.Index) bool) {}, known
 	}
 	n.survey.Look(ctx)
-	for x := range n.survey.All() {
-		list = append(list, n.shownIndex(x))
-	}
 	k := n.survey.Known()
-	return list, console.Known{Databases: k.Databases, Unread: k.Unread, Every: k.Every, Full: k.Full}
+	all := n.survey.All()
+	return func(yield func(state.Index) bool) {
+		for x := range all {
+			if !yield(shownIndex(x)) {
+				return
+			}
+		}
+	}, console.Known{Databases: k.Databases, Unread: k.Unread, Named: k.Named, Every: k.Every, Full: k.Full}
 }
 
 func (n own) shownIndexesOf(ctx context.Context, database string) (list []state.Index, err error) {
@@ -202,25 +208,44 @@ func (n own) shownIndexesOf(ctx context.Context, database string) (list []state.
 		return nil, nil
 	}
 	for _, x := range found {
-		list = append(list, n.shownIndex(x))
+		list = append(list, shownIndex(x))
 	}
 	return list, err
 }
 
-func (n own) shownIndex(x actors.IndexInfo) state.Index {
+// shownIndex is an index without what works on it.
+func shownIndex(x actors.IndexInfo) state.Index {
 	row := state.Index{Database: x.Database, Design: x.Design, Views: x.Views, Rows: x.Rows, Bytes: x.Bytes,
-		Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current, Lag: float64(behind(x)) / 1000}
+		Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current, Lag: float64(behind(x)) / 1000,
+		Job: layer.IndexJob{Database: x.Database, Signature: x.Signature}.ID()}
 	if neverBuilt(x) {
 		row.Lag = -1
 	}
-	row.Look = func(ctx context.Context) (state.Index, error) {
-		now, err := n.survey.ReadOne(ctx, x.Database, x.Design)
-		if layer.KindOf(err) == layer.NotFound {
-			return row, nil // deleted a moment ago; the next list does not have it
-		}
-		return n.shownIndex(now), err
-	}
 	return row
+}
+
+// shownIndexAnew reads an index that is shown.
+func (n own) shownIndexAnew(ctx context.Context, row state.Index) (state.Index, error) {
+	now, err := n.survey.ReadOne(ctx, row.Database, row.Design)
+	if layer.KindOf(err) == layer.NotFound {
+		return row, nil // deleted a moment ago; the next list does not have it
+	}
+	return shownIndex(now), err
+}
+
+// failedBuilds returns the jobs of a database, or of all, that build indexes and have failed.
+func (n own) failedBuilds(ctx context.Context, database string) iter.Seq2[state.Job, error] {
+	prefix := database
+	if prefix != "" {
+		prefix += "/" // see layer.IndexJob.ID; databases below it have names that begin like that
+	}
+	return shownJobsOf(func(yield func(layer.Job, error) bool) {
+		for j, err := range n.store.JobsOf(ctx, layer.IndexJobs, prefix) {
+			if (err != nil || j.Failures > 0) && !yield(j, err) {
+				return
+			}
+		}
+	})
 }
 
 func (n own) shownTasks() []state.Task {

@@ -2,7 +2,7 @@ package node
 
 import (
 	"iter"
-	"slices"
+	"reflect"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -29,9 +29,7 @@ func TestShownJobsOf(t *testing.T) {
 	}
 	want := []state.Job{{Type: layer.IndexJobs, ID: "a/b/0519", Database: "a/b", Design: "_design/d", Failures: 3,
 		Error: "no"}, {Type: layer.CleanupJobs, ID: "a/b"}}
-	if !slices.EqualFunc(got, want, func(a, b state.Job) bool {
-		return a.ID == b.ID && a.Database == b.Database && a.Design == b.Design && a.Failures == b.Failures
-	}) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 }

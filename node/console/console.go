@@ -44,6 +44,7 @@ type Console struct {
 	tokens  *tokens
 
 	overviews overviews
+	failures  failures
 
 	streams chan struct{} // has an element for each stream to a page
 	closing chan struct{} // closed by Close

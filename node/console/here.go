@@ -27,11 +27,15 @@ type Here struct {
 	Sessions func() iter.Seq[state.Session]
 	Shards   func() iter.Seq[state.Shard]
 	Tasks    func() []state.Task
-	// Indexes are those of all databases, in any order, as this node has read them last, with Look. It reads a few of
-	// them, and does not wait long for the store.
-	Indexes func(ctx context.Context) ([]state.Index, Known)
+	// Indexes are those of all databases, in any order, as this node has read them last, without Task, Nodes and
+	// Failures. It reads a few of them, and does not wait long for the store.
+	Indexes func(ctx context.Context) (iter.Seq[state.Index], Known)
 	// IndexesOf reads those of one database, of which there may be none.
 	IndexesOf func(ctx context.Context, database string) ([]state.Index, error)
+	// Index reads one of them anew. It may return the row itself if the index was deleted a moment ago.
+	Index func(ctx context.Context, row state.Index) (state.Index, error)
+	// FailedBuilds are the jobs of a database, or of all, that build indexes and have failed.
+	FailedBuilds func(ctx context.Context, database string) iter.Seq2[state.Job, error]
 	// Jobs are the jobs in the store that are not finished, and Databases the names of the databases there.
 	Jobs func(ctx context.Context) iter.Seq2[state.Job, error]
 	// Replications are those of all nodes.
@@ -50,9 +54,11 @@ type Here struct {
 }
 
 // Known is how much of the databases a node has read: how many there are, how many of them it has not read since it
-// started, how often it reads each, and whether there are more indexes than it remembers.
+// started, whether it has read their names, how often it reads each, and whether there are more indexes than it
+// remembers.
 type Known struct {
 	Databases, Unread int
+	Named             bool
 	Every             time.Duration
 	Full              bool
 }

@@ -26,7 +26,8 @@ func TestConsole_Indexes(t *testing.T) {
 	}
 	net.parts[0].tasks = []state.Task{{Node: "n1", Type: "indexer", Database: "db00007", Design: "_design/d", Shard: "1"}}
 	net.parts[1].tasks = []state.Task{{Node: "n2", Type: "indexer", Database: "db00007", Design: "_design/d", Done: 4}}
-	net.parts[0].jobs = []state.Job{{Type: "index", Database: "db00008", Design: "_design/d", Failures: 3, Error: "no"}}
+	net.parts[0].jobs = []state.Job{{ID: "db00008/new", Database: "db00008", Failures: 3, Error: "no"},
+		{ID: "db00009/old", Database: "db00009", Failures: 3, Error: "of views that it had before"}}
 	ask := func(q table.Query, read int64) (rows []state.Index) {
 		t.Helper()
 		list, err := consoles[0].Indexes(t.Context(), q)
@@ -63,10 +64,40 @@ func TestConsole_Indexes(t *testing.T) {
 	if rows := ask(table.Query{Database: "db"}, 0); len(rows) != 0 {
 		t.Errorf("of a database without indexes: %+v", rows)
 	}
+	if n := net.parts[0].walks.Load(); n > 4 {
+		t.Errorf("the jobs were read %d times", n)
+	}
 	net.parts[0].unread = 3
 	list, err = consoles[0].Indexes(t.Context(), table.Query{})
 	if err != nil || !strings.HasPrefix(list.Partial, "3 of 10000 databases have not been read") {
 		t.Errorf("%q, %v", list.Partial, err)
+	}
+	net.parts[0].unnamed = true
+	list, err = consoles[0].Indexes(t.Context(), table.Query{})
+	if err != nil || !strings.HasPrefix(list.Partial, "The names of the databases") {
+		t.Errorf("%q, %v", list.Partial, err)
+	}
+}
+
+// Jobs that cannot be read do not make the state of indexes old.
+func TestConsole_IndexesJobs(t *testing.T) {
+	net, consoles, _ := cluster(1)
+	p := net.parts[0]
+	p.indexes, p.lostJobs = 3, errors.New("the store rests")
+	list, err := consoles[0].Indexes(t.Context(), table.Query{})
+	if err != nil || len(list.Rows) != 3 || list.Rows[1].Rows != 7919%4007+1 ||
+		list.Partial != "It is not known which builds have failed: the store rests" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// A page for a node of version 0.2.0 fits a message.
+func TestConsole_IndexesHere(t *testing.T) {
+	net, consoles, _ := cluster(2)
+	net.parts[0].indexes, net.parts[0].skipped = 500, strings.Repeat("x", 10_000)
+	text, err := consoles[0].Answer(t.Context(), "n2", []byte(`{"ask":"indexes","of":{"limit":500}}`))
+	if err != nil || len(text) < 100_000 || len(text) > 1<<20 {
+		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
 

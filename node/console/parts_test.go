@@ -24,6 +24,9 @@ type parts struct {
 	shards    []state.Shard
 	databases int
 	indexes   int          // of all databases
+	unnamed   bool         // the names of the databases have not been read
+	lostJobs  error        // instead of the failed builds after jobs
+	skipped   string       // of all indexes
 	unread    int          // databases that were not read yet
 	reads     atomic.Int64 // databases and indexes that were read
 	slow      time.Duration
@@ -82,8 +85,23 @@ func (p *parts) here(node string, nodes int) console.Here {
 		},
 		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
 		Shards:   func() iter.Seq[state.Shard] { return slices.Values(p.shards) },
-		Indexes: func(context.Context) ([]state.Index, console.Known) {
-			return p.listIndexes(), console.Known{Databases: p.indexes, Unread: p.unread, Every: time.Minute}
+		Indexes: func(context.Context) (iter.Seq[state.Index], console.Known) {
+			return slices.Values(p.listIndexes()),
+				console.Known{Databases: p.indexes, Unread: p.unread, Named: !p.unnamed, Every: time.Minute}
+		},
+		Index: p.readIndex,
+		FailedBuilds: func(_ context.Context, database string) iter.Seq2[state.Job, error] {
+			p.walks.Add(1)
+			return func(yield func(state.Job, error) bool) {
+				for _, j := range p.jobs {
+					if (database == "" || j.Database == database) && !yield(j, nil) {
+						return
+					}
+				}
+				if p.lostJobs != nil {
+					yield(state.Job{}, p.lostJobs)
+				}
+			}
 		},
 		IndexesOf: func(_ context.Context, database string) ([]state.Index, error) {
 			if database == "new" && p.lost == nil {
@@ -173,24 +191,26 @@ func actorsOf(node string, n int, looks *atomic.Int64) (list []state.Actor) {
 	return list
 }
 
-// listIndexes returns indexes with old values, which count how many of them are read.
+// listIndexes returns indexes with old values.
 func (p *parts) listIndexes() (list []state.Index) {
 	for i := range p.indexes {
-		row := state.Index{Database: fmt.Sprintf("db%05d", i), Design: "_design/d", Views: []string{"v"},
-			Rows: int64(i) * 7919 % 4007}
-		row.Look = func(ctx context.Context) (state.Index, error) {
-			p.reads.Add(1)
-			if p.slow > 0 {
-				select {
-				case <-time.After(p.slow):
-				case <-ctx.Done():
-					return state.Index{}, ctx.Err()
-				}
-			}
-			row.Rows++
-			return row, p.lost
-		}
-		list = append(list, row)
+		name := fmt.Sprintf("db%05d", i)
+		list = append(list, state.Index{Database: name, Design: "_design/d", Views: []string{"v"}, Job: name + "/new",
+			Rows: int64(i) * 7919 % 4007, Skipped: p.skipped})
 	}
 	return list
+}
+
+// readIndex returns an index with new values, and counts how many are read.
+func (p *parts) readIndex(ctx context.Context, row state.Index) (state.Index, error) {
+	p.reads.Add(1)
+	if p.slow > 0 {
+		select {
+		case <-time.After(p.slow):
+		case <-ctx.Done():
+			return state.Index{}, ctx.Err()
+		}
+	}
+	row.Rows++
+	return row, p.lost
 }

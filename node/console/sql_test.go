@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,10 +169,10 @@ func TestConsole_Plain(t *testing.T) {
 		return func(yield func(state.Job, error) bool) { yield(state.Job{}, errors.New("kv: no (1031)")) }
 	}
 	raw := errors.New("kv: no (1031)")
-	here.Indexes = func(context.Context) ([]state.Index, console.Known) {
-		look := func(context.Context) (state.Index, error) { return state.Index{}, raw }
-		return []state.Index{{Look: look}}, console.Known{}
+	here.Indexes = func(context.Context) (iter.Seq[state.Index], console.Known) {
+		return slices.Values([]state.Index{{}}), console.Known{Named: true}
 	}
+	here.Index = func(context.Context, state.Index) (state.Index, error) { return state.Index{}, raw }
 	acts := p.acts()
 	acts.Compact = func(context.Context, string) error { return raw }
 	recorded := events.New("n1", slog.New(slog.DiscardHandler))

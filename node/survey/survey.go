@@ -4,7 +4,6 @@
 package survey
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -17,16 +16,26 @@ import (
 )
 
 const (
-	// tick is the pause between two steps. A step reads at most atFirst databases that have not been read before, or
-	// afterwards more databases again. A thousand cost about a tenth of a second of a processor.
-	tick    = time.Second
-	atFirst = 150
-	again   = 40
+	// tick is the pause between two steps. If a step fails, the next pauses are longer, up to roundTime.
+	tick = time.Second
+	// In a step, a node reads at most atFirst databases that it has not read before. Otherwise it reads at most again
+	// of them again, or watched while somebody looks at the indexes. Each costs it some 0.17 ms of a processor, and
+	// some ten reads of the store, which all nodes share: every node does this. So atFirst is about one percent of a
+	// processor until all have been read, and again is little even for a store with many nodes.
+	atFirst = 60
+	again   = 10
+	watched = 40
 	// roundTime is the least time after which a database is read again, and the names of all are. It is watchedTime
 	// while somebody looks at the indexes, and for lookedFor afterwards.
 	roundTime   = 15 * time.Second
 	watchedTime = 2 * time.Second
 	lookedFor   = 10 * time.Second
+	// namesPerTick is how many names are read per tick on average, once all of them have been, and namesAtOnce how many
+	// in a step. A million take some seconds of a processor.
+	namesPerTick = 1000
+	namesAtOnce  = 20_000
+	// namesPage is how many names are taken over at a time, under the lock.
+	namesPage = 1000
 	// maxIndexes bounds how many indexes are remembered.
 	maxIndexes = 100_000
 	// stepTime bounds how long a step waits for the store, and lookTime that of somebody who looks.
@@ -36,17 +45,20 @@ const (
 
 // Store is what a Survey reads. See Of.
 type Store struct {
-	Names func(ctx context.Context) iter.Seq2[string, error]
+	// Names yields the names of the databases from one on, or from the first, in the order of their bytes. It may end
+	// after namesAtOnce.
+	Names func(ctx context.Context, from string) iter.Seq2[string, error]
 	// Indexes reads the state of the indexes of a database, or of the one of design unless that is "". The error is of
 	// kind NotFound if there is no such database.
 	Indexes func(ctx context.Context, database, design string) ([]actors.IndexInfo, error)
 }
 
-// Of returns a Store for a layer.Store.
+// Of returns a Store for a layer.Store. What it reads leaves the caches to those who use the databases.
 func Of(s *layer.Store) Store {
+	s = s.Aside()
 	return Store{
-		Names: func(ctx context.Context) iter.Seq2[string, error] {
-			return s.Names(ctx, layer.NamesOptions{Limit: -1})
+		Names: func(ctx context.Context, from string) iter.Seq2[string, error] {
+			return s.Names(ctx, layer.NamesOptions{Start: from, Limit: namesAtOnce})
 		},
 		Indexes: func(ctx context.Context, database, design string) (list []actors.IndexInfo, err error) {
 			db, err := s.Database(ctx, database)
@@ -84,22 +96,30 @@ func designsOf(ctx context.Context, db *layer.Database, design string) ([]*layer
 type Survey struct {
 	store Store
 
-	stepping chan struct{} // has an element during a step, which uses the next two
-	queue    []string      // databases to read, the last ones first
-	named    time.Time     // when the names of all were read
+	stepping chan struct{} // a semaphore for one step at a time, which alone uses the next two
+	naming   bool          // the names have been read in part
+	from     string        // where to go on with them
 
 	mu struct {
 		sync.Mutex
-		looked  time.Time            // when somebody looked at the indexes
 		of      map[string]*database // by name
 		unread  int                  // of them
 		indexes int                  // in all of them
+		looked  time.Time            // when somebody looked at the indexes
+		named   time.Time            // when the names of all were read; zero if they were not
+		scan    int                  // how often their reading has begun
+		// Each database is in one of the queues: in fresh if it has not been read, or has been in the meantime, and
+		// otherwise in old, those behind that are due later. Databases that are forgotten stay until it is their turn.
+		fresh, old []*database
 	}
 }
 
 // database is what is known of one. It is guarded by Survey.mu.
 type database struct {
-	read    time.Time          // when it was read; zero if it was not
+	name    string
+	isRead  bool
+	queued  time.Time          // when it was put into the queue of old ones
+	seen    int                // the scan that found it last
 	indexes []actors.IndexInfo // by design document; replaced, not changed
 }
 
@@ -112,10 +132,16 @@ func New(store Store) *Survey {
 
 // Run reads databases until ctx ends.
 func (s *Survey) Run(ctx context.Context) {
-	pause := time.NewTicker(tick)
+	wait := tick
+	pause := time.NewTimer(wait)
 	defer pause.Stop()
 	for {
-		s.step(ctx)
+		if s.step(ctx) {
+			wait = tick
+		} else {
+			wait = min(2*wait, roundTime)
+		}
+		pause.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return
@@ -138,94 +164,169 @@ func (s *Survey) Look(ctx context.Context) {
 	}
 }
 
-// step reads the names of the databases if that is due, and then those databases that are. It ends early if the store
-// does not answer, for which there are other signs.
-func (s *Survey) step(ctx context.Context) {
+// step reads the names of the databases if that is due, and then those databases that are. It returns false if the
+// store does not answer, for which there are other signs.
+func (s *Survey) step(ctx context.Context) bool {
 	select {
 	case s.stepping <- struct{}{}:
 		defer func() { <-s.stepping }()
 	case <-ctx.Done():
-		return
+		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	if time.Since(s.named) >= s.namesEvery() {
-		if s.readNames(ctx) != nil {
-			return
-		}
-		s.named = time.Now()
+	if err := s.readNames(ctx); ctx.Err() != nil || isLost(err) {
+		return false
 	}
-	read := 0
-	for len(s.queue) > 0 {
-		name := s.queue[len(s.queue)-1]
-		due, isNew := s.due(name)
-		if !due && !isNew || read >= again && !isNew || read >= atFirst {
-			return
+	for n := 0; ; n++ {
+		d := s.next(n)
+		if d == nil {
+			return true
 		}
-		s.queue = s.queue[:len(s.queue)-1]
-		_, err := s.Read(ctx, name)
-		if ctx.Err() != nil || layer.KindOf(err) == layer.Unavailable && !layer.Local(err) {
-			return
+		if _, err := s.Read(ctx, d.name); ctx.Err() != nil || isLost(err) {
+			return false
 		}
-		read++
 	}
 }
 
-// readNames learns which databases there are, and queues them by when they were read.
+// isLost reports whether an error is about the whole store. It says nothing about the database that was read.
+func isLost(err error) bool { return layer.KindOf(err) == layer.Unavailable && !layer.Local(err) }
+
+// readNames learns which databases there are, if that is due. It may do so in several steps, and keeps what it has read
+// before an error: so it ends even if one step has not the time for all names.
 func (s *Survey) readNames(ctx context.Context) error {
-	there := map[string]bool{}
-	for name, err := range s.store.Names(ctx) {
+	if !s.naming {
+		if !s.beginNames() {
+			return nil
+		}
+		s.naming, s.from = true, ""
+	}
+	page := make([]string, 0, namesPage)
+	keep := func() {
+		if len(page) > 0 {
+			s.found(page)
+			s.from = page[len(page)-1] + "\x00"
+			page = page[:0]
+		}
+	}
+	defer keep()
+	n := 0
+	for name, err := range s.store.Names(ctx, s.from) {
 		if err != nil {
 			return err
 		}
-		there[name] = true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name := range s.mu.of {
-		if !there[name] {
-			s.forget(name)
+		if page = append(page, name); len(page) == namesPage {
+			keep()
+		}
+		if n++; n == namesAtOnce {
+			return nil
 		}
 	}
-	s.queue = s.queue[:0]
-	for name := range there {
-		if s.mu.of[name] == nil {
-			s.mu.of[name] = &database{}
-			s.mu.unread++
-		}
-		s.queue = append(s.queue, name)
-	}
-	slices.SortFunc(s.queue, func(a, b string) int {
-		return cmp.Or(s.mu.of[b].read.Compare(s.mu.of[a].read), strings.Compare(b, a))
-	})
+	keep()
+	s.naming = false
+	s.endNames()
 	return nil
 }
 
-// due reports whether a database is to be read again, and whether it was never read.
-func (s *Survey) due(name string) (due, isNew bool) {
+// beginNames reports whether the names are to be read again.
+func (s *Survey) beginNames() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.mu.of[name]
-	if d == nil {
-		return true, false // it was deleted, or will be found to be
+	every := max(s.least(), time.Duration(len(s.mu.of))*tick/namesPerTick)
+	if time.Since(s.mu.named) < every {
+		return false
 	}
-	return time.Since(d.read) >= s.every(), d.read.IsZero()
+	s.mu.scan++
+	return true
+}
+
+// found notes that there are databases, and queues those that are new.
+func (s *Survey) found(names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		d := s.mu.of[name]
+		if d == nil {
+			d = &database{name: name}
+			s.mu.of[name] = d
+			s.mu.fresh = append(s.mu.fresh, d)
+			s.mu.unread++
+		}
+		d.seen = s.mu.scan
+	}
+}
+
+// endNames forgets the databases that were not found any more.
+func (s *Survey) endNames() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, d := range s.mu.of {
+		if d.seen != s.mu.scan {
+			s.forget(name)
+		}
+	}
+	s.mu.named = time.Now()
+}
+
+// next returns the database to read next in a step that has read n, and moves it to the end of its queue. It returns
+// nil if none is due. Those never read come first.
+func (s *Survey) next(n int) *database {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.mu.fresh) > 0 && n < atFirst {
+		d := s.mu.fresh[0]
+		s.mu.fresh = s.mu.fresh[1:]
+		switch {
+		case s.mu.of[d.name] != d:
+		case d.isRead:
+			s.requeue(d)
+		default:
+			s.mu.fresh = append(s.mu.fresh, d)
+			return d
+		}
+	}
+	for len(s.mu.old) > 0 && n < s.pace() {
+		d := s.mu.old[0]
+		if s.mu.of[d.name] == d && time.Since(d.queued) < s.every() {
+			return nil
+		}
+		s.mu.old = s.mu.old[1:]
+		if s.mu.of[d.name] == d {
+			s.requeue(d)
+			return d
+		}
+	}
+	return nil
+}
+
+// requeue puts a database behind the old ones. The caller holds mu.
+func (s *Survey) requeue(d *database) {
+	d.queued = time.Now()
+	s.mu.old = append(s.mu.old, d)
+}
+
+// isWatched reports whether somebody looks at the indexes. The caller holds mu.
+func (s *Survey) isWatched() bool { return time.Since(s.mu.looked) < lookedFor }
+
+// least returns the least time after which anything is read again. The caller holds mu.
+func (s *Survey) least() time.Duration {
+	if s.isWatched() {
+		return watchedTime
+	}
+	return roundTime
+}
+
+// pace returns how many databases a step reads again. The caller holds mu.
+func (s *Survey) pace() int {
+	if s.isWatched() {
+		return watched
+	}
+	return again
 }
 
 // every returns after which time a database is read again. The caller holds mu.
 func (s *Survey) every() time.Duration {
-	least := roundTime
-	if time.Since(s.mu.looked) < lookedFor {
-		least = watchedTime
-	}
-	return max(least, time.Duration(len(s.mu.of))*tick/again)
-}
-
-// namesEvery returns after which time the names of the databases are read again.
-func (s *Survey) namesEvery() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return min(s.every(), roundTime)
+	return max(s.least(), time.Duration(len(s.mu.of))*tick/time.Duration(s.pace()))
 }
 
 // Read reads the indexes of a database now, and remembers them.
@@ -238,8 +339,8 @@ func (s *Survey) Read(ctx context.Context, name string) ([]actors.IndexInfo, err
 		s.keep(name, list)
 	case layer.KindOf(err) == layer.NotFound:
 		s.forget(name)
-	case ctx.Err() == nil && s.mu.of[name] != nil:
-		s.keep(name, s.mu.of[name].indexes) // those of before; a damaged database is not read all the time
+	case ctx.Err() == nil && !isLost(err) && s.mu.of[name] != nil:
+		s.keep(name, s.mu.of[name].indexes) // it is damaged; what was read before is the best that there is
 	}
 	return list, err
 }
@@ -266,7 +367,7 @@ func (s *Survey) Note(list []actors.IndexInfo) {
 	defer s.mu.Unlock()
 	for _, x := range list {
 		d := s.mu.of[x.Database]
-		if d == nil || d.read.IsZero() {
+		if d == nil || !d.isRead {
 			continue // all of it is read soon
 		}
 		i, known := slices.BinarySearchFunc(d.indexes, x.Design, func(x actors.IndexInfo, design string) int {
@@ -284,9 +385,19 @@ func (s *Survey) Note(list []actors.IndexInfo) {
 
 // keep remembers the indexes of a database. The caller holds mu.
 func (s *Survey) keep(name string, list []actors.IndexInfo) {
-	s.forget(name)
-	s.mu.of[name] = &database{time.Now(), list[:min(len(list), maxIndexes-s.mu.indexes)]}
-	s.mu.indexes += len(s.mu.of[name].indexes)
+	d := s.mu.of[name]
+	switch {
+	case d == nil: // it is new, or its name has not been read yet
+		d = &database{name: name, isRead: true, seen: s.mu.scan}
+		s.mu.of[name] = d
+		s.requeue(d)
+	case !d.isRead:
+		d.isRead = true
+		s.mu.unread--
+	}
+	s.mu.indexes -= len(d.indexes)
+	d.indexes = list[:min(len(list), maxIndexes-s.mu.indexes)]
+	s.mu.indexes += len(d.indexes)
 }
 
 // forget forgets a database. The caller holds mu.
@@ -295,7 +406,7 @@ func (s *Survey) forget(name string) {
 	if d == nil {
 		return
 	}
-	if d.read.IsZero() {
+	if !d.isRead {
 		s.mu.unread--
 	}
 	s.mu.indexes -= len(d.indexes)
@@ -304,8 +415,10 @@ func (s *Survey) forget(name string) {
 
 // Known is how much a Survey knows.
 type Known struct {
-	// Databases is how many databases there are, and Unread how many of them were not read since the node started.
+	// Databases is how many databases there are, and Unread how many of them were not read since the node started. If
+	// not Named, there may be more, as their names have not all been read.
 	Databases, Unread int
+	Named             bool
 	// Every is how often each is read.
 	Every time.Duration
 	// Full reports that there are more indexes than are remembered.
@@ -316,7 +429,7 @@ type Known struct {
 func (s *Survey) Known() Known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Known{len(s.mu.of), s.mu.unread, s.every(), s.mu.indexes >= maxIndexes}
+	return Known{len(s.mu.of), s.mu.unread, !s.mu.named.IsZero(), s.every(), s.mu.indexes >= maxIndexes}
 }
 
 // All yields all indexes that are known, in any order, each as it was when it was read last.

@@ -21,17 +21,19 @@ type usedIndex struct {
 
 // IndexInfo is the state of an index.
 type IndexInfo struct {
-	Database string   `json:"database"`
-	Design   string   `json:"design"` // id of its document
-	Views    []string `json:"views"`
-	Rows     int64    `json:"rows"`
-	Bytes    int64    `json:"bytes"`
-	Errors   int64    `json:"errors"`            // documents skipped
-	Skipped  string   `json:"skipped,omitempty"` // one of them, with the reason
-	Building bool     `json:"building"`
-	Seq      string   `json:"seq"`
-	LastSeq  string   `json:"last_seq"` // of the database
-	Current  bool     `json:"current"`
+	Database string `json:"database"`
+	Design   string `json:"design"` // id of its document
+	// Signature identifies the index; other nodes are not told.
+	Signature string   `json:"-"`
+	Views     []string `json:"views"`
+	Rows      int64    `json:"rows"`
+	Bytes     int64    `json:"bytes"`
+	Errors    int64    `json:"errors"`            // documents skipped
+	Skipped   string   `json:"skipped,omitempty"` // one of them, with the reason
+	Building  bool     `json:"building"`
+	Seq       string   `json:"seq"`
+	LastSeq   string   `json:"last_seq"` // of the database
+	Current   bool     `json:"current"`
 }
 
 // UsedIndex is an index that this node builds or was recently asked for.
@@ -83,8 +85,8 @@ func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
 
 // InfoOf describes an index of a database by its state.
 func InfoOf(database string, design *layer.Design, state *layer.IndexState) IndexInfo {
-	info := IndexInfo{Database: database, Design: design.ID, Views: []string{}, Building: state.Building,
-		Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
+	info := IndexInfo{Database: database, Design: design.ID, Signature: design.Signature, Views: []string{},
+		Building: state.Building, Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
 	for _, v := range state.Views {
 		info.Views = append(info.Views, v.Name)
 		info.Rows += v.Rows

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -170,8 +169,8 @@ type Index struct {
 	// Failures is how often its build has failed in a row, and Failure the last reason.
 	Failures int    `json:"failures,omitempty"`
 	Failure  string `json:"failure,omitempty"`
-	// Look, unless nil, reads the row as it is now, without Task, Nodes and Failures. It is then that of a while ago.
-	Look func(context.Context) (Index, error) `json:"-"`
+	// Job is the id of the job that builds it, if there is one.
+	Job string `json:"-"`
 }
 
 // Task is an index build or a compaction.
