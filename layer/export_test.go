@@ -211,6 +211,18 @@ const ReadBudget = db.ReadBudget
 // PurgeRevs is how many revisions are purged in one transaction.
 const PurgeRevs = write.PurgeRevs
 
+// RewriteRecord replaces the record of who has the name, as nodes of other versions do.
+func (n *NodeName) RewriteRecord(ctx context.Context, f func(before []byte) []byte) error {
+	_, _, err := db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (struct{}, error) {
+		before, err := tx.Get(n.key).Wait()
+		if err == nil {
+			tx.Set(n.key, f(before))
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
 // SetPatience sets how long Take waits for the answer to a question in the store.
 func (n *NodeName) SetPatience(d time.Duration) { n.patience = d }
 

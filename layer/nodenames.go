@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
@@ -21,12 +22,44 @@ type nodeName struct {
 	Gossip string `json:"gossip"`
 	// Life identifies one start of the node.
 	Life string `json:"life,omitempty"`
-	// Acts counts the holder's actions since it took the name.
+	// Acts counts the holder's actions in this life.
 	Acts int `json:"acts,omitempty"`
 	// Asked identifies the question whether the holder is alive. The holder clears it.
 	Asked string `json:"asked,omitempty"`
-	// Drained is set when the holder gives its background work to others, for the rest of its life.
+	// Drained is set when the holder has given its background work to others, for the rest of its life, or ends.
 	Drained bool `json:"drained,omitempty"`
+
+	// rest has the fields that only later versions know, as a JSON object, or is empty. A node that asks keeps them.
+	rest string
+}
+
+func (v *nodeName) UnmarshalJSON(text []byte) error {
+	type known nodeName // without methods
+	if err := json.Unmarshal(text, (*known)(v)); err != nil {
+		return err
+	}
+	var rest map[string]json.RawMessage
+	if err := json.Unmarshal(text, &rest); err != nil {
+		return err
+	}
+	for _, name := range []string{"gossip", "life", "acts", "asked", "drained"} {
+		delete(rest, name)
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	kept, err := json.Marshal(rest)
+	v.rest = string(kept)
+	return err
+}
+
+func (v nodeName) MarshalJSON() ([]byte, error) {
+	type known nodeName
+	text, err := json.Marshal(known(v))
+	if err == nil && v.rest != "" { // neither of the two objects is empty
+		text = append(append(text[:len(text)-1], ','), v.rest[1:]...)
+	}
+	return text, err
 }
 
 // NodeName is the claim of one node, from one start to its end, to its name. The store determines which of the nodes
@@ -36,7 +69,9 @@ type NodeName struct {
 	store    *db.Store
 	key      []byte
 	life     string
-	gossip   string // set by the first Take
+	gossip   string      // set by the first Take
+	drained  atomic.Bool // the node has recorded that it is drained; it records it again if it retakes its name
+	acted    atomic.Int64
 	patience time.Duration
 }
 
@@ -81,7 +116,7 @@ func (n *NodeName) Take(ctx context.Context, gossip string,
 func (n *NodeName) take(ctx context.Context, dead nodeName) (nodeName, error) {
 	return n.change(ctx, func(now nodeName) nodeName {
 		if now.Life != n.life && (now.Gossip == "" || now == dead || now.Gossip == n.gossip) {
-			return nodeName{Gossip: n.gossip, Life: n.life}
+			return n.acts(nodeName{})
 		}
 		return now
 	})
@@ -191,47 +226,77 @@ func (n *NodeName) answer(ctx context.Context) error {
 		case now.Life == n.life && now.Asked != "":
 			return n.acts(now)
 		case now.Gossip == "":
-			return nodeName{Gossip: n.gossip, Life: n.life}
+			return n.acts(now)
 		}
 		return now
 	})
 	return err
 }
 
-// acts returns the value after an action of the holder.
+// acts returns the value after an action of the holder. It says that a drained node is drained also if it has lost its
+// name since, or if a node of a version without Drained has asked and so removed it.
 func (n *NodeName) acts(now nodeName) nodeName {
-	return nodeName{Gossip: n.gossip, Life: n.life, Acts: now.Acts + 1, Drained: now.Life == n.life && now.Drained}
+	return nodeName{Gossip: n.gossip, Life: n.life, Acts: int(n.acted.Add(1)),
+		Drained: n.drained.Load() || now.Life == n.life && now.Drained}
 }
 
 // Drain records that this node gives its background work to others, until the end of its life, if one of the others
-// does such work: it has its name and is not drained. It reports whether it is recorded. Of nodes that drain at the
-// same moment all but the last succeed. If there is an error, it may be recorded nevertheless, and can be repeated.
+// does such work: it has its name and is not drained. It reports whether it is recorded. The caller knows the others
+// from gossip, which is late: they may be draining or leaving at the same moment. So each of them is looked up in the
+// transaction that records it, and of nodes that drain at the same moment all but the last succeed.
+//
+// If there is an error, it may be recorded nevertheless. A node that still works because of that calls Drain again,
+// which looks at the others again, and takes it back if none of them works any more. Not more than one call may run.
 func (n *NodeName) Drain(ctx context.Context, others []string) (drained bool, err error) {
 	drained, _, err = db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (bool, error) {
 		now, err := n.read(tx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return false, err
-		case now.Life != n.life:
-			return false, &Error{Kind: Conflict, Reason: "the node does not have its name"}
-		case now.Drained:
+		}
+		if now.Life != n.life {
+			return false, &Error{Kind: Conflict, Reason: "the node does not have its name in the store"}
+		}
+		works, err := n.oneWorks(tx, others)
+		if err != nil || works == now.Drained {
+			return works, err
+		}
+		if !works {
+			n.drained.Store(false)
+		}
+		now = n.acts(now)
+		now.Drained = works
+		return works, n.write(tx, now)
+	})
+	if err == nil && drained {
+		n.drained.Store(true)
+	}
+	return drained, err
+}
+
+// oneWorks reports whether one of some nodes has its name and is not drained.
+func (n *NodeName) oneWorks(tx kv.Transaction, names []string) (bool, error) {
+	for _, name := range names {
+		other, err := readNodeName(tx, nodeNameKey(n.store, name))
+		if err != nil {
+			return false, err
+		}
+		if other.Gossip != "" && !other.Drained {
 			return true, nil
 		}
-		for _, name := range others {
-			other, err := readNodeName(tx, nodeNameKey(n.store, name))
-			if err != nil {
-				return false, err
-			}
-			if other.Gossip == "" || other.Drained {
-				continue
-			}
-			now = n.acts(now)
-			now.Drained = true
-			return true, n.write(tx, now)
+	}
+	return false, nil
+}
+
+// Ends records that this node is about to end, so that others that drain do not count on it.
+func (n *NodeName) Ends(ctx context.Context) error {
+	n.drained.Store(true)
+	_, err := n.change(ctx, func(now nodeName) nodeName {
+		if now.Life == n.life && !now.Drained {
+			return n.acts(now)
 		}
-		return false, nil
+		return now
 	})
-	return drained, err
+	return err
 }
 
 // Release gives up the name if this node has it.
@@ -292,11 +357,16 @@ func (n *NodeName) look(ctx context.Context) (now nodeName, w kv.Watch, err erro
 	return now, w, err
 }
 
-// NodeNames returns the names that nodes have: of those that run, and of those that have ended without releasing them.
+// maxNodeNames is how many names NodeNames returns at most. Nodes that are killed leave theirs, and names that contain
+// a port that was chosen for a node are not taken again.
+const maxNodeNames = 1000
+
+// NodeNames returns the names that nodes have, at most maxNodeNames: of those that run, and of those that have ended
+// without releasing them.
 func (s *Store) NodeNames(ctx context.Context) ([]string, error) {
 	prefix := s.Section(keyspace.Nodes)
 	names, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (names []string, err error) {
-		it := tx.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
+		it := tx.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll, Limit: maxNodeNames})
 		defer it.Close()
 		for it.Next() {
 			name, _, err := tuple.TakeString(it.KeyValue().Key[len(prefix):])

@@ -1,10 +1,12 @@
 package layer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -284,4 +286,114 @@ func TestNodeName_Drain(t *testing.T) {
 			takeName(t, nodes[i], names[i], dead)
 		}
 	}
+}
+
+// A node that is drained stays so if it loses its name and takes it again, and if a node asks whose version knows less
+// of the record.
+func TestNodeName_Drain_lasts(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a, b := s.NodeName("a"), s.NodeName("b")
+	takeName(t, a, "a", dead)
+	takeName(t, b, "b", dead)
+	drains := func(n *layer.NodeName, other string, want bool) {
+		t.Helper()
+		if drained, err := n.Drain(t.Context(), []string{other}); err != nil || drained != want {
+			t.Errorf("draining says %v, %v; want %v", drained, err, want)
+		}
+	}
+	drains(a, "b", true)
+	for name, lose := range map[string]func(*testing.T){
+		"an old node asks": func(t *testing.T) {
+			if err := a.RewriteRecord(t.Context(), func(before []byte) []byte {
+				return bytes.Replace(before, []byte(`,"drained":true`), []byte(`,"asked":"x"`), 1)
+			}); err != nil {
+				t.Error(err)
+			}
+			held(t, a)
+			other := s.NodeName("a")
+			other.SetPatience(time.Hour)
+			if holder := takeName(t, other, "other", silent); holder != "a" {
+				t.Errorf("the holder is %q", holder)
+			}
+		},
+		"another node has the name for a while": func(t *testing.T) {
+			other := s.NodeName("a")
+			if holder := takeName(t, other, "other", dead); holder != "" {
+				t.Errorf("the holder is %q", holder)
+			}
+			if err := other.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			takeName(t, a, "a", dead)
+		},
+		"nobody has the name for a while": func(t *testing.T) {
+			if err := a.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			confirmed(t, a, "")
+		},
+	} {
+		t.Run(name, lose)
+		drains(b, "a", false)
+	}
+}
+
+// A node whose draining was recorded but has failed may be the last one that works when it tries again.
+func TestNodeName_Drain_again(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a, b := s.NodeName("a"), s.NodeName("b")
+	takeName(t, a, "a", dead)
+	takeName(t, b, "b", dead)
+	drains := func(n *layer.NodeName, other string, want bool) {
+		t.Helper()
+		if drained, err := n.Drain(t.Context(), []string{other}); err != nil || drained != want {
+			t.Errorf("draining says %v, %v; want %v", drained, err, want)
+		}
+	}
+	drains(a, "b", true)
+	drains(a, "b", true)
+	if err := b.Ends(t.Context()); err != nil { // a node that stops does not count on its way
+		t.Fatal(err)
+	}
+	drains(a, "b", false)
+	b = s.NodeName("b")
+	takeName(t, b, "b", dead)
+	drains(b, "a", true) // since a works
+	drains(a, "b", false)
+}
+
+// A node that asks keeps the parts of the record that only later versions know.
+func TestNodeName_laterVersion(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a, other := s.NodeName("a"), s.NodeName("a")
+	takeName(t, a, "a", dead)
+	record := func(change func([]byte) []byte) (before string) {
+		t.Helper()
+		if err := a.RewriteRecord(t.Context(), func(b []byte) []byte {
+			before = string(b)
+			return change(b)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return before
+	}
+	record(func(b []byte) []byte { return append(b[:len(b)-1], `,"later":{"x":[1]},"more":"y"}`...) })
+	ctx, cancel := context.WithCancel(t.Context())
+	other.SetPatience(time.Hour)
+	var asking sync.WaitGroup
+	asking.Go(func() { _, _ = other.Take(ctx, "other", silent) }) // fails when the test ends
+	defer asking.Wait()
+	defer cancel()
+	for range 1000 {
+		now := record(func(b []byte) []byte { return b })
+		if !strings.Contains(now, `"asked":"`) {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if !strings.HasSuffix(now, `,"later":{"x":[1]},"more":"y"}`) {
+			t.Errorf("the record became %s", now)
+		}
+		return
+	}
+	t.Error("nobody asks")
 }

@@ -26,6 +26,7 @@ func (n own) acts() console.Acts {
 		}
 		return refused(err)
 	}
+	var draining sync.Mutex // two of them must not overlap, see layer.NodeName.Drain
 	return console.Acts{
 		Cancel:    func(pid uint32) bool { return started() && n.sql.Wire().Cancel(pid) },
 		Terminate: func(pid uint32) bool { return started() && n.sql.Wire().Terminate(pid) },
@@ -87,6 +88,8 @@ func (n own) acts() console.Acts {
 			if !started() {
 				return console.Refused("the node is starting")
 			}
+			draining.Lock()
+			defer draining.Unlock()
 			if n.draining.Load() {
 				return console.Refused("the node is being drained already")
 			}

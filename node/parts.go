@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -188,6 +189,13 @@ func (n *Node) handOver(ctx context.Context, announce func()) {
 	n.happened.Record(state.Event{Kind: state.Draining})
 	ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
 	defer cancel()
+	var recording sync.WaitGroup
+	defer recording.Wait()
+	recording.Go(func() {
+		if err := n.claim.Ends(ctx); err != nil {
+			n.log.Debug("could not record in the store that the node does not work any more", "error", err)
+		}
+	})
 	n.actors.Drain(ctx)
 }
 
