@@ -532,7 +532,7 @@ func TestConsole_SQL(t *testing.T) {
 		FROM docs WHERE id = 'o001'`)
 	p.WaitText("SELECT 1")
 	for kind, want := range map[string]string{
-		"CSV":  "id,e,n,z,f\r\no001,\"" + strings.ReplaceAll(evil, `"`, `""`) + "\",12345678901234567890,,'=1+1\r\n",
+		"CSV":  "id,e,n,z,f\r\no001,\"" + strings.ReplaceAll(evil, `"`, `""`) + "\",12345678901234567890,,=1+1\r\n",
 		"JSON": `"n": 12345678901234567890, "z": null, "f": "=1+1"`,
 	} {
 		press(p, "#view", kind)

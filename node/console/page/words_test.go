@@ -72,3 +72,16 @@ func TestPage_json(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// What is downloaded as CSV is what was stored, also if a spreadsheet would take it for a formula.
+func TestPage_csv(t *testing.T) {
+	var got string
+	module(t).Eval(`import('/_dashboard/js/results.js').then(({ csv }) => csv({ columns: [{ name: '-id', type: 'text' },
+		{ name: 'a"b', type: 'jsonb' }, { name: 'i', type: 'interval' }, { name: 'n', type: 'bigint' }], rows: [
+			['-rf', '-5', '-00:00:01', '-7'], ['=1+1', '"a,b"', '+1', null], ['@x', '\t', '', ' y '],
+			['two\nlines', 'a\rb', "'", '0']] }))`, &got)
+	if want := "-id,\"a\"\"b\",i,n\r\n-rf,-5,-00:00:01,-7\r\n=1+1,\"\"\"a,b\"\"\",+1,\r\n@x,\t,\"\", y \r\n" +
+		"\"two\nlines\",\"a\rb\",',0\r\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -58,16 +58,13 @@ export const grid = r => {
   return body;
 };
 
-/** RFC 4180. NULL is empty, and an empty text is quoted. A spreadsheet would run a text that begins like a formula. */
+/**
+ * RFC 4180. NULL is empty, and an empty text is quoted. Values are as they are stored, for programs: a spreadsheet takes
+ * some for formulas, and nothing that is done against that leaves them what they are.
+ */
 export const csv = r => {
-  const quote = v => (v === null ? '' : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
-  const field = (v, c) => quote(v !== null && !isNumber(c.type) && /^[=+\-@\t]/.test(v) ? `'${v}` : v);
-  return [
-    r.columns.map(c => field(c.name, { type: 'text' })),
-    ...r.rows.map(row => row.map((v, i) => field(v, r.columns[i]))),
-  ]
-    .map(l => l.join(',') + '\r\n')
-    .join('');
+  const field = v => (v === null ? '' : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
+  return [r.columns.map(c => c.name), ...r.rows].map(l => l.map(field).join(',') + '\r\n').join('');
 };
 
 /** The names of columns, those that were there before with a number: a, a_2. */
