@@ -89,3 +89,26 @@ func TestPage_sqlNames(t *testing.T) {
 	})()`, nil)
 	p.Wait(`[...document.querySelectorAll('#databases option')].map(o => o.value).join() === 'divan,zzz'`)
 }
+
+// Nodes share the store: what waits for compaction is listed once, with the most that is known, whoever knows it.
+func TestPage_compaction(t *testing.T) {
+	api := answers()
+	node := func(name string, waiting ...state.Compactable) state.Storage {
+		return state.Storage{Node: name, Engine: "embedded", Reasons: []string{},
+			Compact: state.Compaction{Waiting: waiting}}
+	}
+	api["storage"] = map[string]any{"now": time.Now().UTC(), "absent": []state.Absent{}, "nodes": []state.Storage{
+		node("n1", state.Compactable{Database: "orders", Bodies: 12}, state.Compactable{Database: "a", Bodies: 3}),
+		node("n2", state.Compactable{Database: "orders", Bodies: 11, Asked: true}),
+		node("n3", state.Compactable{Database: "shop", Bodies: 700})}}
+	url, _, _ := flaky(t, api)
+	p := browser.Start(t).Open(url+"/_dashboard/#/storage", browser.View{})
+	defer p.Close()
+	p.WaitText("shop")
+	var got []string
+	p.Eval(`[...document.querySelectorAll('table[aria-label="Databases to compact"] tbody tr')].map(
+		r => [...r.cells].filter((c, i) => i < 2 || i === 4).map(c => c.textContent).join(' '))`, &got)
+	if strings.Join(got, "; ") != "shop 700 Compact; orders 12 asked for; a 3 Compact" {
+		t.Errorf("what waits for compaction is %q", got)
+	}
+}

@@ -114,7 +114,7 @@ const reshards = (place, name) => {
   return load.ends;
 };
 
-const countedAtOnce = 20000; // documents, which takes less than a second
+const countedAtOnce = 2000; // documents, for which no node takes as long as a slow statement
 
 /**
  * How many documents are in conflict: its box, know, which takes how many documents there are, and ends. Counting reads

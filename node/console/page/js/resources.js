@@ -87,6 +87,42 @@ const foundation = c => {
   );
 };
 
+/**
+ * The databases that wait for compaction. Nodes share the store, and each knows of some: a database is listed once, with
+ * most of its revisions that a node knows.
+ * @param {import('./types.js').Storage[]} nodes
+ */
+const waiting = nodes => {
+  const known = new Map();
+  for (const d of nodes.flatMap(s => s.compaction.waiting)) {
+    const before = known.get(d.database) || d;
+    known.set(d.database, { ...(d.bodies > before.bodies ? d : before), asked: d.asked || before.asked });
+  }
+  return [...known.values()].sort((a, b) => b.bodies - a.bodies);
+};
+
+const toCompact = rows =>
+  table(
+    'Databases to compact',
+    [
+      { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
+      { title: 'Revisions', cell: d => count(d.bodies), number: true },
+      { title: 'Size', cell: d => bytes(d.bytes), number: true },
+      { title: 'Oldest', cell: d => duration(d.oldest), number: true },
+      {
+        title: '',
+        cell: d =>
+          d.asked
+            ? el('span', { class: 'dim' }, 'asked for')
+            : button('Compact', `Superseded revisions of ${d.database} are removed.`, {
+                do: 'compact',
+                database: d.database,
+              }),
+      },
+    ],
+    rows,
+  );
+
 export const storage = ofNodes(
   'storage',
   ['commit_p50', 'commit_p99', 'commits', 'conflicts', 'retries', 'disk_free'],
@@ -153,30 +189,7 @@ export const storage = ofNodes(
         ],
         nodes,
       ),
-      ...nodes
-        .filter(s => s.compaction.waiting.length)
-        .map(s =>
-          table(
-            `Databases to compact, as ${text(s.node)} knows`,
-            [
-              { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
-              { title: 'Revisions', cell: d => count(d.bodies), number: true },
-              { title: 'Size', cell: d => bytes(d.bytes), number: true },
-              { title: 'Oldest', cell: d => duration(d.oldest), number: true },
-              {
-                title: '',
-                cell: d =>
-                  d.asked
-                    ? el('span', { class: 'dim' }, 'asked for')
-                    : button('Compact', `Superseded revisions of ${d.database} are removed.`, {
-                        do: 'compact',
-                        database: d.database,
-                      }),
-              },
-            ],
-            s.compaction.waiting,
-          ),
-        ),
+      waiting(nodes).length ? toCompact(waiting(nodes)) : '',
     ),
   ],
 );
