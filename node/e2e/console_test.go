@@ -422,24 +422,6 @@ func TestConsole_KilledNode(t *testing.T) {
 	p.Shot("console-dead-node")
 }
 
-// A session that ends while the page is open, as when its cookie expires.
-func TestConsole_SessionEnds(t *testing.T) {
-	b := browser.Start(t)
-	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
-	p := b.Open(node.http()+"/_up", browser.View{})
-	p.Eval(`fetch('/_session', { method: 'POST', headers: { 'Content-Type': 'application/json' },
-		body: '{"name":"anna","password":"secret"}' }).then(r => r.status)`, nil)
-	p.Go(node.http() + "/_dashboard/#/databases")
-	p.WaitText("all is well")
-	p.Eval(`fetch('/_session', { method: 'DELETE' }).then(r => r.status)`, nil)
-	p.WaitText("Your session has ended")
-	p.WaitText("signed out")
-	if text := p.Text(); strings.Contains(text, "all is well") || strings.Contains(text, "live") {
-		t.Errorf("the page shows %s", text)
-	}
-	well(t, p, "favicon.ico") // of /_up
-}
-
 // Somebody writes SQL in the console.
 func TestConsole_SQL(t *testing.T) {
 	b := browser.Start(t)

@@ -73,10 +73,12 @@ func TestPage_deadNode(t *testing.T) {
 	p.WaitText("live ●")
 }
 
-// A page whose session has ended asks for nothing any more, and says so.
+// A page whose session has ended says so. If its browser sends a password it asks for nothing: each request would be a
+// refused login, and a few of them lock the account. It asks at once when another tab has signed in.
 func TestPage_sessionEnds(t *testing.T) {
 	url, status, asked := flaky(t, answers())
-	p := browser.Start(t).Open(url+"/_dashboard/#/", browser.View{})
+	b := browser.Start(t)
+	p := b.Open(url+"/_dashboard/#/", browser.View{})
 	defer p.Close()
 	p.WaitText("2 nodes up; 2 things need attention")
 	status.Store(401)
@@ -84,7 +86,8 @@ func TestPage_sessionEnds(t *testing.T) {
 	p.WaitText("signed out")
 	p.Eval(`new Promise(done => setTimeout(done, 1000))`, nil) // what was under way ends
 	before := asked.Load()
-	p.Eval(`location.hash = '#/nodes'; new Promise(done => setTimeout(done, 6000))`, nil) // plots are asked for every 5 s
+	p.Eval(`location.hash = '#/nodes'; window.dispatchEvent(new Event('focus')); document.dispatchEvent(
+		new Event('visibilitychange')); new Promise(done => setTimeout(done, 6000))`, nil) // plots come every 5 s
 	if n := asked.Load() - before; n != 0 {
 		t.Errorf("a page without a session has sent %d requests", n)
 	}
@@ -92,7 +95,59 @@ func TestPage_sessionEnds(t *testing.T) {
 		t.Errorf("the page shows %q", text)
 	}
 	status.Store(0)
-	press := `[...document.querySelectorAll('button')].find(b => b.textContent === 'Sign in again')`
-	p.Eval(press+".click()", nil)
+	p.Eval(`localStorage.clear()`, nil)
+	other := b.Open(url+"/_dashboard/#/", browser.View{})
+	defer other.Close()
+	other.WaitText("2 nodes up")
 	p.WaitText("2 nodes up; 2 things need attention")
+	p.WaitText("Mailboxes")
+	p.WaitText("live ●")
+}
+
+// Without a password that could be guessed, a page whose session has ended asks slowly whether somebody has signed in,
+// and at once when it is looked at. Then it shows everything again, also what was opened meanwhile.
+func TestPage_signedInAgain(t *testing.T) {
+	var out atomic.Bool
+	api := answers()
+	mux := http.NewServeMux()
+	stopped(mux)
+	serve := func(w http.ResponseWriter, r *http.Request, name string) {
+		if out.Load() {
+			w.Header().Set("X-Divan-Status", "401")
+			_, _ = w.Write([]byte(`{"error":"unauthorized","reason":"You are not a server admin."}`))
+			return
+		}
+		answer(w, api, name)
+	}
+	mux.HandleFunc("/_dashboard/couch/", func(w http.ResponseWriter, r *http.Request) { serve(w, r, r.URL.Path) })
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		serve(w, r, strings.TrimPrefix(r.URL.Path, "/_dashboard/api/"))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/stopped#/nodes", browser.View{})
+	defer p.Close()
+	p.WaitText("2 nodes up; 2 things need attention")
+	out.Store(true)
+	pass(p, 4*time.Second)
+	p.WaitText("Your session has ended")
+	p.Eval("mark()", nil)
+	p.Eval(`location.hash = '#/databases/orders/docs'`, nil)
+	p.WaitText("your session has ended")
+	pass(p, time.Minute)
+	const verdict = "/_dashboard/api/verdict"
+	if times := asked(p, verdict); len(times) < 5 || len(times) > 7 {
+		t.Errorf("it is asked at %v whether somebody has signed in", times)
+	}
+	out.Store(false)
+	p.Eval(`window.dispatchEvent(new Event('focus'))`, nil)
+	p.WaitText("2 nodes up; 2 things need attention")
+	p.WaitText("live ●")
+	p.WaitText("1 shown")
+	if text := p.Text(); strings.Contains(text, "session has ended") {
+		t.Errorf("the page shows %q", text)
+	}
+	if list := p.Problems(); len(list) > 0 {
+		t.Errorf("the page complains: %q", list)
+	}
 }

@@ -1,7 +1,7 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
 import { el, shown, section, text, bytes, link } from './dom.js';
 import { table } from './table.js';
-import { couch, path } from './source.js';
+import { couch, onReturn, path } from './source.js';
 import { pretty, compare } from './json.js';
 import { ask, confirm } from './actions.js';
 import { recovering, trouble } from './recovery.js';
@@ -476,8 +476,12 @@ export const documentPage = (place, say, name, id) => {
       el('span', { class: 'dim' }, 'Without “_id” the server makes one.'),
     );
   load();
+  const forgets = onReturn(() => {
+    wrong.textContent = ''; // that the session has ended
+  });
   const end = () => {
     stopped = true;
+    forgets();
     reading.ends();
     pairs.forEach(p => p.ends());
   };

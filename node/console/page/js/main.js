@@ -2,6 +2,7 @@
 import { el, section, link, redraw, retime, text, time, clock, badge } from './dom.js';
 import { follow, ended } from './source.js';
 import { ask } from './actions.js';
+import { signingIn } from './signin.js';
 import { views } from './views.js';
 
 const place = document.getElementById('view'),
@@ -119,9 +120,13 @@ window.addEventListener('signedout', () => {
     verdict,
     badge('failed', 'Your session has ended'),
     from(),
-    el('button', { class: 'main', click: () => location.reload() }, 'Sign in again'),
+    el('button', { class: 'main', click: () => signingIn(last ? text(last.user) : '') }, 'Sign in again'),
   );
   document.title = 'signed out · Divan';
+  say('verdict', null);
+});
+window.addEventListener('signedin', () => {
+  heard = Date.now(); // what follows the verdict asks for it now
   say('verdict', null);
 });
 /** Whether the view has edits that are not saved. */

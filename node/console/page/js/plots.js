@@ -1,6 +1,6 @@
 // Plots of all series over a range of time, and of some series in other views.
 import { el } from './dom.js';
-import { read, ended, later } from './source.js';
+import { read, ended, later, onReturn } from './source.js';
 import { plot } from './plot.js';
 
 const spans = { 900: '15 minutes', 3600: 'hour', 21600: '6 hours', 86400: 'day' };
@@ -32,7 +32,7 @@ export const plotsOf = (place, series, node) => {
       /* the view says that the node does not answer */
     }
     cancel();
-    if (!stopped && !ended()) cancel = later(tick, document.hidden ? 60000 : 5000);
+    if (!stopped) cancel = (ended() ? onReturn : later)(tick, document.hidden ? 60000 : 5000);
   };
   tick();
   return {

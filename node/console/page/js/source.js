@@ -5,7 +5,9 @@ const every = 2000,
   longest = 30000, // between two requests while the node does not answer
   answerWithin = 15000,
   lineWithin = 15000, // a stream has a line every two seconds
-  refusedFor = 60000; // a stream that was refused is asked for again then
+  refusedFor = 60000, // a stream that was refused is asked for again then
+  signedOutEvery = 10000, // a page whose session has ended asks whether somebody has signed in again
+  guessEvery = 150000; // and if that is a refused login: five within five minutes lock an account
 const api = '/_dashboard/api/';
 
 /** The address of a view. The page's own may contain a name and a password, which fetch refuses. */
@@ -88,30 +90,132 @@ const ask = async (url, init) => {
   return r;
 };
 
-let signedOut = false;
-const leaving = new Set(); // what follows views
+let signedOut = false,
+  guessing = false, // the browser sends a name and a password: a request that is refused is a refused login
+  refusedAt = 0,
+  looking = null, // a promise
+  cancelLook = () => {};
+const leaving = new Set(), // what stops when the session ends
+  returning = new Set(); // work that begins when somebody has signed in again
 
-/** Whether the session has ended. Nothing is asked for then: each request would count as a refused login. */
+/** Whether the session has ended. Views ask for nothing then. */
 export const ended = () => signedOut;
 
-const signOut = () => {
-  signedOut = true;
-  for (const stop of leaving) stop();
-  leaving.clear();
-  window.dispatchEvent(new Event('signedout'));
+/** Does some work whenever somebody has signed in again, until the returned function is called. */
+export const onReturn = work => {
+  returning.add(work);
+  return () => returning.delete(work);
 };
 
-const refusedLogin = () => Object.assign(new Error('the session has ended'), { status: 401 });
+const lookLater = () => {
+  cancelLook();
+  if (signedOut && !guessing && !document.hidden) cancelLook = later(look, signedOutEvery, true);
+};
+
+/** The error of a request that needs a session. */
+const refusedLogin = () =>
+  Object.assign(new Error('your session has ended; “Sign in again” is at the top'), { status: 401, signedOut: true });
+
+/** Notes that the session has ended, as an answer says, and returns the error. Only a password is refused with 401. */
+const signOut = r => {
+  guessing = r.status === 401;
+  refusedAt = Date.now();
+  if (!signedOut) {
+    signedOut = true;
+    for (const stop of leaving) stop();
+    window.dispatchEvent(new Event('signedout'));
+  }
+  lookLater();
+  return refusedLogin();
+};
+
+const signedIn = () => {
+  signedOut = false;
+  cancelLook();
+  for (const go of [...returning]) go();
+  window.dispatchEvent(new Event('signedin'));
+};
+
+/** Asks whether there is a session. It returns why there is none, or "". */
+const session = () => {
+  const asked = async () => {
+    const r = await ask(address('verdict'), { signal: AbortSignal.timeout(answerWithin) });
+    if (good(r)) {
+      if (signedOut) signedIn();
+      return '';
+    }
+    const { reason } = await r.json().catch(() => ({}));
+    if (status(r) !== 401) throw refused(r, reason);
+    signOut(r);
+    return reason || 'the login is refused';
+  };
+  looking ||= asked().finally(() => {
+    looking = null;
+  });
+  return looking;
+};
+
+/** Asks whether somebody has signed in again, for example in another tab. sure: another tab says so. */
+const look = async sure => {
+  if (!signedOut || (document.hidden && sure !== true)) return;
+  if (guessing && sure !== true && Date.now() - refusedAt < guessEvery) return;
+  await session().catch(() => {}); // a node that does not answer is asked later
+  lookLater();
+};
+
+const signedInKey = 'divan.signedin'; // of what tells other tabs
+let told = false; // they know that this one has a session
+const tellTabs = () => {
+  try {
+    localStorage.setItem(signedInKey, String(Date.now()));
+  } catch {
+    /* the browser keeps nothing; the other tabs ask when they are looked at */
+  }
+};
+window.addEventListener('storage', e => look(e.key === signedInKey));
+window.addEventListener('focus', look);
+document.addEventListener('visibilitychange', look);
+
+/** Throws an error if there is no session, for what somebody wants to do. */
+const needSession = async () => {
+  if (!signedOut) return;
+  await look();
+  if (signedOut) throw refusedLogin();
+};
+
+/**
+ * Signs in with a name and a password. The cookie also serves if the browser has another password, which it sends only
+ * below the page's address. A wrong password is answered with the redirect that “fail” asks for, which is not followed:
+ * a browser writes 401 to its console.
+ */
+export const signIn = async (name, password) => {
+  const u = new URL('/_session', location.origin);
+  u.searchParams.set('fail', '/_dashboard/');
+  const r = await ask(u, {
+    method: 'POST',
+    redirect: 'manual',
+    body: JSON.stringify({ name, password }),
+    headers: { 'Content-Type': 'application/json' },
+    signal: AbortSignal.timeout(answerWithin),
+  });
+  if (r.type === 'opaqueredirect') throw new Error('The name or the password is wrong.');
+  if (!good(r)) throw refused(r, (await r.json().catch(() => ({}))).reason);
+  if (looking) await looking.catch(() => {}); // it was asked before
+  const reason = await session();
+  if (reason) throw new Error(`The password is right, but the console is refused: ${reason}`);
+  tellTabs();
+};
 
 /** Asks for a view. */
 const view = async (name, params, init) => {
   if (signedOut) throw refusedLogin();
   const r = await ask(address(name, params), init);
-  if (status(r) === 401) {
-    if (!signedOut) signOut();
-    throw refusedLogin();
+  if (good(r)) {
+    if (!told) tellTabs();
+    told = true;
+    return r;
   }
-  if (good(r)) return r;
+  if (status(r) === 401) throw signOut(r);
   const body = await r.json().catch(() => ({}));
   throw refused(r, body.reason);
 };
@@ -241,11 +345,13 @@ export const follow = (name, params, show, say, asks = false) => {
   };
   document.addEventListener('visibilitychange', shown);
   leaving.add(close);
+  const stays = onReturn(shown);
   start();
   return () => {
     stopped = true;
     close();
     leaving.delete(close);
+    stays();
     document.removeEventListener('visibilitychange', shown);
   };
 };
@@ -260,6 +366,7 @@ const permit = async () => {
 
 /** Sends a request again with a new token if the node has restarted. */
 const permitted = async send => {
+  await needSession();
   const r = await send(await permit());
   if (status(r) !== 403) return r;
   token = '';
@@ -277,6 +384,7 @@ const post = async (view, body, signal) => {
     }),
   );
   if (good(r)) return r;
+  if (status(r) === 401) throw signOut(r);
   throw refused(r, (await r.json().catch(() => ({}))).reason);
 };
 
@@ -353,6 +461,7 @@ export const couch = async (method, at, params, body, type = 'application/json',
         ...header,
       },
     });
+  if (method === 'GET' && signedOut) throw refusedLogin();
   const r = method === 'GET' ? await send({}) : await permitted(send);
   const got = await arriving(r.text());
   if (good(r)) return got;
@@ -362,6 +471,8 @@ export const couch = async (method, at, params, body, type = 'application/json',
   } catch {
     /* a proxy's page */
   }
+  // A validation function of a design document can refuse a write so too.
+  if (status(r) === 401 && (await session().catch(() => ''))) throw refusedLogin();
   throw refused(r, said.reason || said.error);
 };
 
