@@ -76,7 +76,8 @@ var kinds = map[state.EventKind]kind{
 	state.LoginRefused: {severity: state.Warning, log: "authentication failed", limited: true,
 		about: "a login was refused", advice: "nothing, unless there are many: somebody guesses passwords"},
 	state.ActionDone: {severity: state.Info, log: "an operator acted",
-		about: "an operator did something in the console", advice: "nothing"},
+		about:  "an operator did something in the console, or ended or cancelled another session by SQL",
+		advice: "nothing"},
 
 	state.ReplicationFailed: {severity: state.Warning, log: "a replication failed", limited: true,
 		about: "a replication failed", advice: "see `/_scheduler/docs`"},
