@@ -185,6 +185,69 @@ func TestStore_Recovered(t *testing.T) {
 	}
 }
 
+// A job says when it failed last, whatever is written of it since, and whether it has advanced since then.
+func TestStore_Jobs_failedAt(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	stored := func() *layer.Job {
+		t.Helper()
+		j, w, err := s.Job(t.Context(), "t", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Cancel()
+		return j
+	}
+	enqueue(t, s, "a")
+	for name, fail := range map[string]func(*layer.Job) error{
+		"finish":   func(j *layer.Job) error { return s.Finish(t.Context(), j, errors.New("no")) },
+		"postpone": func(j *layer.Job) error { return s.Postpone(t.Context(), j, 0, errors.New("no")) },
+	} {
+		before := time.Now().Add(-time.Millisecond)
+		if err := fail(claim(t, s, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		failed := stored().FailedAt
+		if failed.Before(before) || failed.After(time.Now()) {
+			t.Fatalf("%s: failed at %v", name, failed)
+		}
+		time.Sleep(2 * time.Millisecond)
+		enqueue(t, s, "a")
+		j := claim(t, s, time.Minute)
+		for _, advanced := range []bool{false, true, false} {
+			run := *j
+			run.Advanced = advanced
+			if err := s.Renew(t.Context(), &run, []byte(`{"n":1}`)); err != nil {
+				t.Fatal(err)
+			}
+			now := stored()
+			if !now.FailedAt.Equal(failed) || !now.Updated.After(failed) || now.Failures == 0 {
+				t.Errorf("%s: renewed: %+v", name, now)
+			}
+			if advanced && !now.Advanced {
+				t.Errorf("%s: it has not advanced: %+v", name, now)
+			}
+		}
+		if !stored().Advanced {
+			t.Errorf("%s: it forgets that it has advanced", name)
+		}
+		if err := fail(j); err != nil {
+			t.Fatal(err)
+		}
+		if now := stored(); now.Advanced || !now.FailedAt.After(failed) {
+			t.Errorf("%s: failed again: %+v", name, now)
+		}
+		enqueue(t, s, "a")
+	}
+	j := claim(t, s, time.Minute)
+	j.Progress = []byte(`{}`)
+	if err := s.Finish(t.Context(), j, nil); err != nil {
+		t.Fatal(err)
+	}
+	if now := stored(); !now.FailedAt.IsZero() || now.Advanced || now.Error != "" || now.Failures != 0 {
+		t.Errorf("done: %+v", now)
+	}
+}
+
 // A worker leaves another worker's jobs to that worker for a while, and takes its own even if they are behind them.
 func TestStore_Claim_grace(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})

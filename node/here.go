@@ -284,8 +284,8 @@ func shownJobsOf(jobs iter.Seq2[layer.Job, error]) iter.Seq2[state.Job, error] {
 				continue
 			}
 			row := state.Job{Type: j.Type, ID: j.ID, State: string(j.State), Worker: j.Worker, Token: j.Token,
-				Failures: j.Failures, Error: j.Error, Due: moment(j.Due), Updated: moment(j.Updated),
-				Created: moment(j.Created), Lease: j.Lease.Seconds()}
+				Failures: j.Failures, Error: j.Error, FailedAt: moment(j.FailedAt), Advanced: j.Advanced,
+				Due: moment(j.Due), Updated: moment(j.Updated), Created: moment(j.Created), Lease: j.Lease.Seconds()}
 			if j.Type == layer.IndexJobs {
 				var of layer.IndexJob
 				if json.Unmarshal(j.Data, &of) == nil {

@@ -211,7 +211,9 @@ func readFailures(jobs iter.Seq2[state.Job, error]) (map[string]state.Job, error
 		if err != nil {
 			return failed, err
 		}
-		failed[j.ID] = j
+		if j.Failing() {
+			failed[j.ID] = j
+		}
 	}
 	return failed, nil
 }

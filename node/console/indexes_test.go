@@ -27,7 +27,8 @@ func TestConsole_Indexes(t *testing.T) {
 	net.parts[0].tasks = []state.Task{{Node: "n1", Type: "indexer", Database: "db00007", Design: "_design/d", Shard: "1"}}
 	net.parts[1].tasks = []state.Task{{Node: "n2", Type: "indexer", Database: "db00007", Design: "_design/d", Done: 4}}
 	net.parts[0].jobs = []state.Job{{ID: "db00008/new", Database: "db00008", Failures: 3, Error: "no"},
-		{ID: "db00009/old", Database: "db00009", Failures: 3, Error: "of views that it had before"}}
+		{ID: "db00009/old", Database: "db00009", Failures: 3, Error: "of views that it had before"},
+		{ID: "db00010/new", Database: "db00010", Failures: 3, Error: "before it advanced", Advanced: true}}
 	ask := func(q table.Query, read int64) (rows []state.Index) {
 		t.Helper()
 		list, err := consoles[0].Indexes(t.Context(), q)

@@ -296,8 +296,12 @@ func TestConsole_Overview(t *testing.T) {
 		net.parts[0].drained = ""
 		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}
-		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large"},
-			{Type: "index", ID: "a/b/1", Database: "a/b", Design: "_design/d", Failures: 1, Error: "no"}}
+		failed, updated := time.Now().Add(-time.Hour), time.Now()
+		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large",
+			FailedAt: &failed, Updated: &updated},
+			{Type: "index", ID: "a/b/1", Database: "a/b", Design: "_design/d", Failures: 1, Error: "no"},
+			{Type: "index", ID: "c/1", Database: "c", Design: "_design/d", State: "running", Failures: 1, Error: "no",
+				Advanced: true}}
 		for _, p := range net.parts {
 			p.report.Skipping = 3
 			p.report.Skips = []state.Skips{{Database: "a", Design: "_design/d", Documents: 2, Why: "x"}}
@@ -308,8 +312,14 @@ func TestConsole_Overview(t *testing.T) {
 		var all []string
 		for _, a := range o.Attention {
 			all = append(all, fmt.Sprintf("%s %s [%s]", a.Severity, a.Text, a.Node))
+			if strings.Contains(a.Text, "db/1") && (a.Since == nil || !a.Since.Equal(failed)) {
+				t.Errorf("since %v: %s", a.Since, a.Text)
+			}
 		}
 		got := strings.Join(all, "; ")
+		if strings.Contains(got, " in c has failed") {
+			t.Errorf("a build that has advanced since it failed: %s", got)
+		}
 		for _, want := range []string{"error the disk is full [n1, n2]", "error n4 silent ", "warning job index db/1 has " +
 			"failed 3 times: too large", "warning the build of the index _design/d in a/b has failed 1 time: no",
 			"warning views of _design/d in a skip 2 documents: x", "warning 2 more indexes skip documents"} {

@@ -114,7 +114,7 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 		if err != nil {
 			break // the store does not answer, which the nodes say
 		}
-		if o.Jobs[j.State]++; j.Failures > 0 {
+		if o.Jobs[j.State]++; j.Failing() {
 			o.Failing++
 			if len(failing) < 3 {
 				failing = append(failing, j)
@@ -219,7 +219,7 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 			Link: "events/" + s.ID, Since: &began, Story: s})
 	}
 	for _, j := range failing {
-		a := state.Attention{Severity: state.Warning, Link: "jobs", Since: j.Updated,
+		a := state.Attention{Severity: state.Warning, Link: "jobs", Since: cmp.Or(j.FailedAt, j.Updated),
 			Text: fmt.Sprintf("job %s %s has failed %s: %s", j.Type, j.ID, plural(j.Failures, "time", "times"),
 				short(j.Error))}
 		if j.Design != "" {

@@ -57,6 +57,7 @@ type indexerBehavior struct {
 	slow     bool // there was a slow batch
 	failures int  // consecutive failures of the start or the end
 	lost     int  // how often the build was begun anew since its last batch, because the connection to the store broke
+	advanced bool // a batch of this life had documents
 	facts    IndexerFacts
 	earlier  shardTask // progress of shards that no longer exist
 }
@@ -144,7 +145,10 @@ type (
 		n     int
 	}
 	finishBuild struct{ build ports.Build }
-	renewLease  struct{ progress IndexerFacts }
+	renewLease  struct {
+		progress IndexerFacts
+		advanced bool
+	}
 	// reportJob ends the job in the queue, successfully or with an error. outcome is passed to those who wait for the
 	// index. progress, unless nil, is the last report of a job that is done.
 	reportJob struct {
@@ -190,7 +194,7 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	case buildFinished:
 		return b.finished(m)
 	case renewNow:
-		return []runtime.Effect{renewLease{b.facts}}
+		return []runtime.Effect{renewLease{b.facts, b.advanced}}
 	case renewed:
 		switch layer.KindOf(m.err) {
 		case layer.Conflict:
@@ -300,6 +304,7 @@ func (b *indexerBehavior) stepped(m stepped) []runtime.Effect {
 		return append(b.next(), runtime.After{Delay: t.backoff.Next(), Message: stepAgain{m.shard}})
 	}
 	t.failures, b.lost, b.facts.Error = 0, 0, ""
+	b.advanced = b.advanced || m.result.Documents > 0
 	t.backoff.Reset()
 	t.documents += int64(m.result.Documents)
 	t.rows += int64(m.result.Rows)

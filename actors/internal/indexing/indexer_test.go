@@ -141,6 +141,17 @@ func TestIndexerBehavior(t *testing.T) {
 		}, append(slices.Repeat([]turn{{stepped{shard: "a", err: cut}, "begin"},
 			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"}}, maxFailures),
 			turn{stepped{shard: "a", err: cut}, "pause"})...)},
+		{"a build has advanced when a batch had documents", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}, done: IndexerFacts{Documents: 9}}, "a:100"},
+			{stepped{shard: "a", err: broken}, "pause"},
+			{renewNow{}, "renew"},
+			{stepAgain{"a"}, "a:50"},
+			{stepped{shard: "a"}, "a:150"},
+			{renewNow{}, "renew"},
+			{stepped{shard: "a", result: layer.StepResult{Documents: 1}}, "a:250"},
+			{renewNow{}, "renew advanced"},
+		}},
 		{"after too many crashes the job has failed", maxLives + 1, []turn{
 			{runtime.Started{}, "report the indexer crashed 5 times: a bug"},
 		}},
@@ -172,6 +183,9 @@ func renderIndexing(effects []runtime.Effect) string {
 			list = append(list, "finish")
 		case renewLease:
 			list = append(list, "renew")
+			if e.advanced {
+				list = append(list, "advanced")
+			}
 		case reportJob:
 			list = append(list, fmt.Sprintf("report %v", e.err))
 			if e.outcome != e.err { //nolint:errorlint // the same value

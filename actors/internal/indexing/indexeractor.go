@@ -75,6 +75,7 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 				return renewed{err}
 			}
 			job := t.job
+			job.Advanced = e.advanced
 			err := x.store.Renew(ctx, &job, t.unreported(e.progress.encode()))
 			if err != nil {
 				t.unreported(nil)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
-	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -80,12 +79,10 @@ func jobNameKey(s *db.Store, typ, name string) []byte {
 func (s Store) Postpone(ctx context.Context, j *Job, delay time.Duration, why error) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		now.Progress = j.Progress
-		now.Error, now.Full = "", false
 		if why == nil {
-			now.Failures = 0
+			now.wentWell()
 		} else {
-			now.Failures++
-			now.Error, now.Full = why.Error(), fault.KindOf(why) == fault.Full
+			now.failed(why, s.Wall())
 		}
 		if now.Again {
 			now.Again, delay = false, 0

@@ -53,6 +53,12 @@ type Job struct {
 	Error    string `json:"error,omitempty"`
 	// Full reports that the last run failed because the store had no room.
 	Full bool `json:"full,omitempty"`
+	// FailedAt is when the last failure was reported, by the clock of who did that. It is zero without Failures, and in
+	// records of earlier versions of Divan.
+	FailedAt time.Time `json:"failed_at,omitzero"`
+	// Advanced reports that work was done since the last failure. A worker sets it in the job with which it calls Renew
+	// with progress. The pause after a further failure still depends on Failures: a job may advance a little each time.
+	Advanced bool `json:"advanced,omitempty"`
 	// At is the version of the store from which on a pending job may start. It is 0 in records of earlier versions of
 	// Divan.
 	At int64 `json:"at,omitempty"`
@@ -83,6 +89,18 @@ func (j *Job) Failure() error {
 		kind = fault.Full
 	}
 	return &fault.Error{Kind: kind, Reason: j.Error}
+}
+
+// failed counts a failed run, which ended now.
+func (j *Job) failed(err error, now time.Time) {
+	j.Failures++
+	j.Error, j.Full = err.Error(), fault.KindOf(err) == fault.Full
+	j.FailedAt, j.Advanced = now.UTC(), false
+}
+
+// wentWell forgets the failed runs.
+func (j *Job) wentWell() {
+	j.Failures, j.Error, j.Full, j.FailedAt, j.Advanced = 0, "", false, time.Time{}, false
 }
 
 // JobState is the state of a Job.
@@ -273,9 +291,10 @@ func (s Store) renew(ctx context.Context, j *Job, progress []byte, recovered boo
 		}
 		if progress != nil {
 			now.Progress = progress
+			now.Advanced = now.Failures > 0 && (now.Advanced || j.Advanced)
 		}
 		if recovered {
-			now.Failures, now.Error, now.Full = 0, "", false
+			now.wentWell()
 		}
 		WriteJob(s.Store, tx, now)
 		return struct{}{}, nil
@@ -285,7 +304,7 @@ func (s Store) renew(ctx context.Context, j *Job, progress []byte, recovered boo
 		j.Progress = progress
 	}
 	if err == nil && recovered {
-		j.Failures, j.Error, j.Full = 0, "", false
+		j.wentWell()
 	}
 	return err
 }
@@ -300,11 +319,10 @@ func jobLost(j *Job) error {
 func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		again := now.Again
-		now.State, now.Worker, now.Error, now.Full, now.Again = JobFinished, "", "", false, false
+		now.State, now.Worker, now.Again = JobFinished, "", false
 		switch {
 		case runErr != nil:
-			now.Failures++
-			now.Error, now.Full = runErr.Error(), fault.KindOf(runErr) == fault.Full
+			now.failed(runErr, s.Wall())
 			queueJob(s.Store, tx, now, version, min(firstJobPause<<min(now.Failures-1, 16), maxJobPause))
 			return
 		case again:
@@ -313,7 +331,7 @@ func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 		case j.Progress != nil:
 			now.Progress = j.Progress
 		}
-		now.Failures = 0
+		now.wentWell()
 	})
 }
 

@@ -83,7 +83,7 @@ type Overview struct {
 	Attention []Attention `json:"attention"`
 	Nodes     []Node      `json:"nodes"`
 	Tasks     []Task      `json:"tasks"`
-	// Jobs are the numbers of jobs by state. Failing is how many of them have failed before.
+	// Jobs are the numbers of jobs by state. Failing is how many of them have failed and not advanced since.
 	Jobs    map[string]int `json:"jobs"`
 	Failing int            `json:"failing"`
 	// Databases is how many there are, and Shards and Indexes how many are watched or were used recently.
@@ -197,19 +197,25 @@ type Job struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	// Database and Design are those of the index that it builds, if it does.
-	Database string     `json:"database,omitempty"`
-	Design   string     `json:"design,omitempty"`
-	State    string     `json:"state"`
-	Worker   string     `json:"worker,omitempty"`
-	Token    int64      `json:"token"`
-	Failures int        `json:"failures"`
-	Error    string     `json:"error,omitempty"`
+	Database string `json:"database,omitempty"`
+	Design   string `json:"design,omitempty"`
+	State    string `json:"state"`
+	Worker   string `json:"worker,omitempty"`
+	Token    int64  `json:"token"`
+	Failures int    `json:"failures"`
+	Error    string `json:"error,omitempty"`
+	// FailedAt is when it last failed, and Advanced reports that it has done work since.
+	FailedAt *time.Time `json:"failed_at,omitempty"`
+	Advanced bool       `json:"advanced,omitempty"`
 	Due      *time.Time `json:"due,omitempty"`
 	Updated  *time.Time `json:"updated,omitempty"`
 	Created  *time.Time `json:"created,omitempty"`
 	// Lease is for how many seconds the worker of a running job may be silent before another node takes the job.
 	Lease float64 `json:"lease,omitempty"`
 }
+
+// Failing reports whether a job has failed and not advanced since.
+func (j *Job) Failing() bool { return j.Failures > 0 && !j.Advanced }
 
 // Replication is a replication by the server that has not ended.
 type Replication struct {

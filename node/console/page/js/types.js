@@ -144,6 +144,8 @@
  * @property {number} token
  * @property {number} failures
  * @property {string} [error]
+ * @property {string} [failed_at]
+ * @property {boolean} [advanced]
  * @property {string} [due]
  * @property {string} [updated]
  * @property {string} [created]
