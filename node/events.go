@@ -27,12 +27,13 @@ import (
 type reporter struct {
 	*events.Recorder
 	name    string                         // of the node
+	began   time.Time                      // when the node began to start
 	running *atomic.Pointer[actors.System] // nil before the actors start
 }
 
 // startConsole creates the console. It answers other nodes from then on, before this node is a member.
 func (n *Node) startConsole(context.Context) error {
-	n.happened = &reporter{events.New(n.name, n.log), n.name, &n.running}
+	n.happened = &reporter{events.New(n.name, n.log), n.name, time.Now().UTC(), &n.running}
 	n.history = history.New()
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,

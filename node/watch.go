@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ const (
 	indexesEvery = 15 * time.Second
 	// maxIndexesWatched bounds how many indexes are looked at.
 	maxIndexesWatched = 100
+	// maxSkipsKnown bounds of how many indexes is known what was reported of them.
+	maxSkipsKnown = 100 * maxIndexesWatched
 )
 
 // watcher looks for events that no part of the node reports by itself.
@@ -40,13 +43,13 @@ type watcher struct {
 
 	diskLow func() (text string, low bool) // nil if the store has no disk of its own
 
-	low       bool              // the disk was low
-	lost      time.Time         // since when the store does not answer; zero if it does
-	probed    time.Time         // when the last probe ended, or the watcher began
-	overslept bool              // the last probe failed, and this node was paused
-	resumed   time.Time         // when this node was found to run again after a pause
-	reasons   map[string]bool   // names of the current reasons to need an operator
-	skipped   map[[2]string]int // documents that views skip, by database and design document
+	low       bool                // the disk was low
+	lost      time.Time           // since when the store does not answer; zero if it does
+	probed    time.Time           // when the last probe ended, or the watcher began
+	overslept bool                // the last probe failed, and this node was paused
+	resumed   time.Time           // when this node was found to run again after a pause
+	reasons   map[string]bool     // names of the current reasons to need an operator
+	skipped   map[[2]string]int64 // documents that views skip, as last reported, by database and design document
 }
 
 // watchEvents starts the watcher.
@@ -82,7 +85,7 @@ func (n *Node) watchEvents(context.Context) error {
 		working.Wait()
 		return nil
 	})
-	n.happened.Record(state.Event{Kind: state.NodeStarted, Object: Version()})
+	n.happened.Record(state.Event{Kind: state.NodeStarted, Since: &n.happened.began, Object: Version()})
 	return nil
 }
 
@@ -109,7 +112,9 @@ func (w *watcher) probe(ctx context.Context) {
 	switch {
 	case err != nil && w.lost.IsZero():
 		w.lost = begun
-		w.events.Record(state.Event{Kind: state.StoreLost, Detail: err.Error(), Text: events.StoreLost(ofStore(err))})
+		since := begun.UTC() // as the event of its return will say
+		w.events.Record(state.Event{Kind: state.StoreLost, Since: &since, Detail: err.Error(),
+			Text: events.StoreLost(ofStore(err))})
 	case err == nil && !w.lost.IsZero():
 		since := w.lost.UTC()
 		w.lost = time.Time{}
@@ -196,8 +201,8 @@ type skipping struct {
 	indexes int           // how many there are
 }
 
-// lookAtIndexes looks for views that have begun to skip documents, and reports it once for those that this node has
-// used last. It adds up which indexes of all databases do.
+// lookAtIndexes looks for views that skip documents among those that this node has used last. It adds up which indexes
+// of all databases do.
 func (w *watcher) lookAtIndexes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, indexesEvery)
 	defer cancel()
@@ -205,23 +210,42 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 	if err != nil {
 		return // the store does not answer, for which there is another event
 	}
-	if w.skipped == nil || len(w.skipped) > 10*maxIndexesWatched {
-		w.skipped = map[[2]string]int{}
-	}
 	lag := int64(0)
 	for _, ix := range list {
 		lag = max(lag, behind(ix))
-		id := [2]string{ix.Database, ix.Design}
-		n := int(ix.Errors)
-		if n > w.skipped[id] {
-			w.events.Record(state.Event{Kind: state.IndexErrors, Database: ix.Database, Object: ix.Design,
-				Count: ix.Errors, Detail: ix.Skipped})
-		}
-		w.skipped[id] = n
 	}
+	w.reportSkips(list)
 	w.lag.Store(lag)
 	w.survey.Note(list)
 	w.addUp()
+}
+
+// reportSkips reports views that have begun to skip documents, and again each time that these have doubled: one build
+// may skip ever more. How many they are now is in "needs attention" and in the list of indexes.
+func (w *watcher) reportSkips(list []actors.IndexInfo) {
+	if w.skipped == nil {
+		w.skipped = map[[2]string]int64{}
+	}
+	for _, ix := range list {
+		id := [2]string{ix.Database, ix.Design}
+		before := w.skipped[id]
+		switch {
+		case ix.Errors == 0:
+			delete(w.skipped, id)
+		case before == 0 || ix.Errors >= 2*before:
+			w.skipped[id] = ix.Errors
+			w.events.Record(state.Event{Kind: state.IndexErrors, Database: ix.Database, Object: ix.Design,
+				Count: ix.Errors, Detail: ix.Skipped})
+		}
+	}
+	if len(w.skipped) <= maxSkipsKnown {
+		return
+	}
+	looked := make(map[[2]string]bool, len(list))
+	for _, ix := range list {
+		looked[[2]string{ix.Database, ix.Design}] = true
+	}
+	maps.DeleteFunc(w.skipped, func(id [2]string, _ int64) bool { return !looked[id] })
 }
 
 // addUp adds up which indexes lack documents.

@@ -4,13 +4,51 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
 )
+
+// That views skip documents is told when it begins, and when they have doubled.
+func TestWatcher_reportSkips(t *testing.T) {
+	w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler))}
+	look := func(database string, counts ...int64) {
+		for _, n := range counts {
+			w.reportSkips([]actors.IndexInfo{{Database: database, Design: "_design/d", Errors: n}})
+		}
+	}
+	told := func() (list []int64) {
+		for _, e := range slices.Backward(w.events.List(time.Time{}, 100)) {
+			list = append(list, e.Count)
+		}
+		return list
+	}
+	look("a", 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 24, 24)
+	if got := told(); !slices.Equal(got, []int64{1, 2, 4, 8, 24}) {
+		t.Errorf("told %v", got)
+	}
+	look("b", 3)
+	look("a", 23, 25, 47)
+	if got := told(); !slices.Equal(got[5:], []int64{3}) {
+		t.Errorf("then told %v", got[5:])
+	}
+	look("a", 0, 5) // built anew
+	if got := told(); !slices.Equal(got[6:], []int64{5}) {
+		t.Errorf("at last told %v", got[6:])
+	}
+	for i := range maxSkipsKnown + 1 {
+		look(strconv.Itoa(i), 1)
+	}
+	if n := len(w.skipped); n > maxSkipsKnown {
+		t.Errorf("%d are known", n)
+	}
+}
 
 // A node that was paused while it probed the store does not say that the store was silent.
 func TestWatcher_probe(t *testing.T) {
@@ -64,6 +102,12 @@ func TestWatcher_probe(t *testing.T) {
 		idle = longestProbe
 		if got := probe(time.Millisecond, silent); got != state.StoreLost {
 			t.Errorf("some time after a pause: the last event is %q", got)
+		}
+		lost := w.events.List(time.Time{}, 1)[0].Since
+		idle = 0
+		probe(time.Millisecond, nil)
+		if back := w.events.List(time.Time{}, 1)[0]; lost == nil || back.Since == nil || !back.Since.Equal(*lost) {
+			t.Errorf("lost since %v, then %+v", lost, back)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the node ends

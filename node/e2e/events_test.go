@@ -97,7 +97,7 @@ func TestEvents_Death(t *testing.T) {
 	eventually(t, "the story of node1", 15*time.Second, func() bool {
 		s := two.storyOf("node1")
 		return strings.Contains(s.Text, " shards to node0 and node2") && strings.HasPrefix(s.Text, "node1 silent ") &&
-			s.Title == "node1 died"
+			s.Title == "node1 does not answer and was given up"
 	})
 	told := false
 	for began := time.Now(); !told && time.Since(began) < 20*time.Second && live.Scan(); {

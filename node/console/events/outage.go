@@ -36,7 +36,7 @@ func outages(merged []state.Event) []*outage {
 		nodes := append([]string{e.Node}, e.Also...)
 		switch {
 		case e.Kind == state.StoreLost && o == nil:
-			o = &outage{lost: map[string]bool{}, began: e.At}
+			o = &outage{lost: map[string]bool{}, began: begun(&e)}
 			list = append(list, o)
 		case o == nil || e.Kind == state.StoreBack && !slices.ContainsFunc(nodes, o.has):
 			continue // its beginning is forgotten
@@ -51,8 +51,8 @@ func outages(merged []state.Event) []*outage {
 				o.nodes = append(o.nodes, n)
 			}
 		}
-		if e.Kind == state.StoreBack && e.Since != nil && e.Since.Before(o.began) {
-			o.began = *e.Since
+		if at := begun(&e); at.Before(o.began) {
+			o.began = at
 		}
 		o.events = append(o.events, &e)
 		o.last = e.At
@@ -67,11 +67,7 @@ func (o *outage) over() bool { return len(o.lost) == 0 }
 // concerns reports whether an outage belongs into a member's story: the member told of it then, or had gone right
 // before. caused reports whether that is all that is to be told of it.
 func (o *outage) concerns(t *telling) (concerns, caused bool) {
-	first := t.events[0]
-	gone := first.At
-	if first.Since != nil && first.Kind != state.MemberLeft { // whose Since is when it joined
-		gone = *first.Since
-	}
+	gone := t.wasGone()
 	found := o.events[0].At
 	if t.over && found.After(t.ended.Add(storySettles)) || o.over() && o.last.Before(gone) {
 		return false, false

@@ -12,6 +12,8 @@ import (
 const (
 	// sameWithin is how far apart the reports of several nodes on one thing may be.
 	sameWithin = 15 * time.Second
+	// skipsWithin is the same of documents that views skip.
+	skipsWithin = 5 * time.Minute
 	// storyLasts is how long after a member has gone a take-over still belongs to that.
 	storyLasts = 5 * time.Minute
 	// storySettles is for how long after its end a story still takes reports, such as those of other nodes.
@@ -38,8 +40,7 @@ func Merge(lists ...[]state.Event) []state.Event {
 			continue
 		}
 		s := subject{e.Kind, e.Member, e.Database, e.Object, e.Actor, e.From, e.To}
-		if i, ok := first[s]; ok && e.At.Sub(merged[i].At) <= sameWithin && merged[i].Node != e.Node &&
-			!slices.Contains(merged[i].Also, e.Node) {
+		if i, ok := first[s]; ok && isSame(&merged[i], &e) {
 			join(&merged[i], &e)
 			continue
 		}
@@ -48,6 +49,16 @@ func Merge(lists ...[]state.Event) []state.Event {
 	}
 	slices.Reverse(merged)
 	return merged
+}
+
+// isSame reports whether an event is what another node has reported before.
+func isSame(before, e *state.Event) bool {
+	if before.Node == e.Node || slices.Contains(before.Also, e.Node) {
+		return false
+	}
+	passed := e.At.Sub(before.At)
+	// Each node looks at indexes now and then, and reports those again that skip twice as many documents.
+	return passed <= sameWithin || e.Kind == state.IndexErrors && passed <= skipsWithin && e.Count < 2*before.Count
 }
 
 // shared has the kinds that several nodes report.
@@ -103,6 +114,7 @@ func Stories(merged []state.Event) []state.Story {
 		}
 		t.add(&e)
 	}
+	addStarts(list, merged)
 	stories := make([]state.Story, 0, len(list))
 	for _, o := range outages(merged) {
 		told := false
@@ -120,6 +132,32 @@ func Stories(merged []state.Event) []state.Story {
 	}
 	slices.SortStableFunc(stories, func(a, b state.Story) int { return b.Began.Compare(a.Began) })
 	return stories
+}
+
+// addStarts adds to the stories of members that they have started anew meanwhile, which only they tell themselves. They
+// are seen to be back before they tell it.
+func addStarts(list []*telling, merged []state.Event) {
+	for _, e := range slices.Backward(merged) {
+		if e.Kind != state.NodeStarted {
+			continue
+		}
+		for _, t := range slices.Backward(list) {
+			if at := begun(&e); t.member == e.Node && at.After(t.wasGone()) {
+				if t.maySee(at) {
+					t.events, t.started = append(t.events, &e), true
+				}
+				break
+			}
+		}
+	}
+}
+
+// begun returns when what an event is about began.
+func begun(e *state.Event) time.Time {
+	if e.Since != nil {
+		return *e.Since
+	}
+	return e.At
 }
 
 func begins(k state.EventKind) bool {
@@ -140,8 +178,10 @@ type telling struct {
 	outages []*outage
 	last    time.Time
 	gone    bool // the member was given up or has left
+	started bool // it is known to have started anew
 	over    bool
-	ended   time.Time // when over was set
+	end     state.EventKind // by which over was set
+	ended   time.Time       // when over was set
 }
 
 func (t *telling) add(e *state.Event) {
@@ -150,8 +190,24 @@ func (t *telling) add(e *state.Event) {
 	t.gone = t.gone || e.Kind == state.MemberDead || e.Kind == state.MemberLeft
 	// A node that was restarted too sees it join, perhaps before the others see it return.
 	if !t.over && (ends(e) || t.gone && e.Kind == state.MemberJoined) {
-		t.over, t.ended = true, e.At
+		t.over, t.end, t.ended = true, e.Kind, e.At
 	}
+}
+
+// wasGone returns when the member fell silent or left, as the first report says.
+func (t *telling) wasGone() time.Time {
+	if first := t.events[0]; isSilence(first) {
+		return *first.Since
+	}
+	return t.events[0].At
+}
+
+// maySee reports whether what the member did at a time after it was gone belongs to the story.
+func (t *telling) maySee(at time.Time) bool {
+	if t.over {
+		return at.Sub(t.ended) <= storySettles
+	}
+	return t.gone || at.Sub(t.last) <= storyLasts
 }
 
 // adopt adds the take-overs from a member that its story begins with: a job has a lease of its own, and may be taken
@@ -222,7 +278,7 @@ func (t *telling) story() state.Story {
 		case state.JobTaken:
 			jobs, resumed = jobs+1, later(resumed, e.At)
 			line(e.At, e.Text, "", e)
-		case state.NodePaused: // which says why it was silent
+		case state.NodePaused, state.NodeStarted: // which say why it was silent
 			line(e.At, e.Text, "", e)
 		case state.ActionDone:
 			line(e.At, e.Text, "", e)
@@ -282,32 +338,36 @@ func (t *telling) silence() (last *state.Event) {
 	return last
 }
 
+// title says what is known: that a member did not answer is no sign that it has died, unless it has started anew.
+// The event of a pause is lost when the member that was paused starts anew later.
 func (t *telling) title() string {
-	title := t.member + " does not answer"
-	for _, e := range t.events {
-		if e.Kind == state.NodePaused { // nobody is told until it runs again
-			return t.member + " was paused and is back"
-		}
+	has := func(k state.EventKind) bool {
+		return slices.ContainsFunc(t.events, func(e *state.Event) bool { return e.Kind == k })
 	}
-	for _, e := range t.events {
-		switch e.Kind {
-		case state.MemberDead:
-			title = t.member + " died"
-		case state.MemberLeft:
-			title = t.member + " left"
-		case state.MemberAnswers:
-			title = t.member + " did not answer for a while"
-		case state.MemberReturned, state.MemberRestart:
-			return title + " and is back"
-		case state.MemberJoined:
-			if t.over && t.ended.Equal(e.At) {
-				return title + " and is back"
-			}
-		case state.ActionDone:
-			return title + " and was forgotten"
-		}
+	end := ""
+	switch {
+	case t.end == state.ActionDone:
+		end = " and was forgotten"
+	case t.over:
+		end = " and is back"
 	}
-	return title
+	switch {
+	case has(state.MemberLeft):
+		return t.member + " left" + end
+	case t.started:
+		return t.member + " died" + end
+	case has(state.NodePaused): // nobody is told until it runs again
+		return t.member + " was paused" + end
+	case t.end == state.MemberRestart:
+		return t.member + " died" + end
+	case t.end == state.MemberAnswers:
+		return t.member + " did not answer for a while"
+	case t.over:
+		return t.member + " did not answer" + end
+	case t.gone:
+		return t.member + " does not answer and was given up"
+	}
+	return t.member + " does not answer"
 }
 
 // movesText returns how many shards went to which nodes.

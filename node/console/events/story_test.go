@@ -55,7 +55,7 @@ func TestStories(t *testing.T) {
 	}
 	s := stories[0]
 	want := "n2 silent 12:00:01.0, given up 12:00:03.4, 5 shards to n1 and n3, 2 jobs resumed 12:00:03.9"
-	if s.Text != want || s.Title != "n2 died" || s.Over || s.Severity != state.Error || s.Member != "n2" {
+	if s.Text != want || s.Title != "n2 does not answer and was given up" || s.Over || s.Severity != state.Error || s.Member != "n2" {
 		t.Errorf("story %+v\nwant %q", s, want)
 	}
 	var lines []string
@@ -87,7 +87,7 @@ func TestStories(t *testing.T) {
 				Text: "member n2 forgotten by anna"}})
 		stories := events.Stories(events.Merge(lists...))
 		if len(stories) != 1 || !stories[0].Over || stories[0].Severity != state.Good ||
-			stories[0].Title != "n2 died and was forgotten" || !strings.HasSuffix(stories[0].Text,
+			stories[0].Title != "n2 did not answer and was forgotten" || !strings.HasSuffix(stories[0].Text,
 			"2 jobs resumed 12:00:03.9, forgotten 13:00:00.0") ||
 			stories[0].Lines[len(stories[0].Lines)-1].Text != "member n2 forgotten by anna" {
 			t.Errorf("stories %+v", stories)
@@ -121,6 +121,46 @@ func TestStories(t *testing.T) {
 			t.Errorf("stories %+v", stories)
 		}
 	})
+	t.Run("it is known to have died only if it has started anew meanwhile", func(t *testing.T) {
+		back := state.Event{ID: "n1/a/9", Node: "n1", At: at(11), Kind: state.MemberReturned, Member: "n2",
+			Text: "n2 is back"}
+		started := func(node string, began, s float64) state.Event {
+			return state.Event{ID: node + "/x/1", Node: node, At: at(s), Since: since(began), Kind: state.NodeStarted,
+				Text: node + " has started"}
+		}
+		for _, c := range []struct {
+			events []state.Event
+			want   string
+		}{
+			{[]state.Event{back}, "n2 did not answer and is back"},
+			{[]state.Event{back, started("n2", 10, 12)}, "n2 died and is back"},
+			{[]state.Event{back, started("n2", 10, 30)}, "n2 died and is back"}, // it waited for its store
+			{[]state.Event{started("n2", 10, 10.5)}, "n2 died"},                 // it does not reach the others
+			{[]state.Event{started("n2", 2000, 2001)}, "n2 died"},
+			{[]state.Event{started("n2", -50, -49), back}, "n2 did not answer and is back"},
+			{[]state.Event{back, started("n3", 10, 12)}, "n2 did not answer and is back"},
+			{[]state.Event{back, started("n2", 600, 601)}, "n2 did not answer and is back"}, // later, for another reason
+			{[]state.Event{{ID: "n1/a/9", Node: "n1", At: at(11), Kind: state.MemberRestart, Member: "n2"}},
+				"n2 died and is back"},
+			{[]state.Event{{ID: "n1/a/9", Node: "n1", At: at(4), Kind: state.MemberLeft, Member: "n2"}, back,
+				started("n2", 10, 12)}, "n2 left and is back"},
+			{[]state.Event{{ID: "n2/a/9", Node: "n2", At: at(10), Kind: state.NodePaused, Member: "n2"}},
+				"n2 was paused"},
+		} {
+			s := events.Stories(events.Merge(append(death(), c.events)...))
+			if len(s) != 1 || s[0].Title != c.want {
+				t.Errorf("%+v: %+v, want %s", c.events, s, c.want)
+			}
+		}
+		again := []state.Event{back, {ID: "n1/a/10", Node: "n1", At: at(20), Since: since(18), Kind: state.MemberDead,
+			Member: "n2"}, started("n2", 30, 31),
+			{ID: "n1/a/11", Node: "n1", At: at(30.5), Kind: state.MemberReturned, Member: "n2"}}
+		s := events.Stories(events.Merge(append(death(), again)...))
+		if len(s) != 2 || s[0].Title != "n2 died and is back" || s[1].Title != "n2 did not answer and is back" ||
+			!strings.Contains(fmt.Sprint(s[0].Lines), "n2 has started") {
+			t.Errorf("after it was paused it died: %+v", s)
+		}
+	})
 	t.Run("another node sees it join before the others do", func(t *testing.T) {
 		lists := append(death(), []state.Event{
 			{ID: "n4/a/1", Node: "n4", At: at(10), Kind: state.MemberJoined, Member: "n2", Text: "n2 joined"},
@@ -152,7 +192,7 @@ func TestStories(t *testing.T) {
 			Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
 		stories := events.Stories(events.Merge(lists...))
 		if len(stories) != 1 || !stories[0].Over || stories[0].Severity != state.Good ||
-			stories[0].Title != "n2 died and is back" || !strings.HasSuffix(stories[0].Text, "back 13:00:00.0") {
+			stories[0].Title != "n2 did not answer and is back" || !strings.HasSuffix(stories[0].Text, "back 13:00:00.0") {
 			t.Errorf("stories %+v", stories)
 		}
 	})
@@ -164,7 +204,7 @@ func TestStories(t *testing.T) {
 		stories := events.Stories(events.Merge(lists...))
 		want := "n2 silent 12:00:01.0, given up 12:00:03.4, 5 shards to n1 and n3, 2 jobs resumed 12:00:03.9, " +
 			"back 12:00:10.0"
-		if len(stories) != 1 || stories[0].Text != want || stories[0].Title != "n2 died and is back" {
+		if len(stories) != 1 || stories[0].Text != want || stories[0].Title != "n2 did not answer and is back" {
 			t.Errorf("stories %+v\nwant %s", stories, want)
 		}
 	})
@@ -213,6 +253,22 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// Nodes that find out at different times that views skip documents report the same, until they are twice as many.
+func TestMerge_skips(t *testing.T) {
+	skips := func(node string, s float64, n int64) state.Event {
+		return state.Event{ID: fmt.Sprintf("%s/a/%v", node, s), Node: node, At: at(s), Kind: state.IndexErrors,
+			Database: "db", Object: "_design/d", Count: n}
+	}
+	var got []string
+	for _, e := range events.Merge([]state.Event{skips("n1", 0, 1), skips("n1", 60, 2), skips("n1", 600, 4)},
+		[]state.Event{skips("n2", 50, 1), skips("n2", 90, 3), skips("n2", 120, 6), skips("n2", 1000, 12)}) {
+		got = append(got, fmt.Sprint(e.Node, " ", e.Count, e.Also))
+	}
+	if want := "[n2 12 [] n1 4 [] n2 6 [] n1 2 [n2] n1 1 [n2]]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
 // A store that does not answer is told in the story of the member that had it, or of the member that it did not answer,
 // and otherwise has a story of its own.
 func TestStories_store(t *testing.T) {
@@ -246,7 +302,7 @@ func TestStories_store(t *testing.T) {
 		Text: "n1 is back"}
 	t.Run("of a member that has died", func(t *testing.T) {
 		check(t, told([]state.Event{silent, lost("n2", 3.1)}, []state.Event{lost("n3", 4)}), `
-			n1 died | n1 silent 12:00:00.0, given up 12:00:03.0, `+
+			n1 does not answer and was given up | n1 silent 12:00:00.0, given up 12:00:03.0, `+
 			`n2 and n3 without store since 12:00:03.1 | false error n1 [n2 n3]
 			  0.0 n1 was last heard [n2]
 			  3.0 n1 was given up [n2]
@@ -254,7 +310,7 @@ func TestStories_store(t *testing.T) {
 			`)
 		check(t, told([]state.Event{silent, lost("n2", 3.1), returned, back("n2", 9.5, 0.4)},
 			[]state.Event{lost("n3", 4), back("n3", 11, 1)}), `
-			n1 died and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
+			n1 did not answer and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
 			`n2 and n3 without store from 12:00:00.4 to 12:00:09.5 | true good n1 [n2 n3]
 			  0.0 n1 was last heard [n2]
 			  3.0 n1 was given up [n2]
@@ -265,6 +321,15 @@ func TestStories_store(t *testing.T) {
 		got := told([]state.Event{silent, lost("n2", 3.1), returned}, []state.Event{lost("n3", 4), back("n3", 11, 1)})
 		if !strings.Contains(got, "| false error n1 [n2 n3]") {
 			t.Errorf("a store that is not back for all: %s", got)
+		}
+	})
+	t.Run("since the same time while it lasts and afterwards", func(t *testing.T) {
+		gone := lost("n2", 3.1)
+		gone.Since = since(1.1)
+		open, over := told([]state.Event{gone}), told([]state.Event{gone, back("n2", 9.5, 1.1)})
+		if !strings.Contains(open, "n2 without store since 12:00:01.1 ") ||
+			!strings.Contains(over, "n2 without store from 12:00:01.1 to 12:00:09.5 ") {
+			t.Errorf("%s%s", open, over)
 		}
 	})
 	t.Run("that does not answer one node", func(t *testing.T) {
@@ -283,7 +348,7 @@ func TestStories_store(t *testing.T) {
 	})
 	t.Run("that a member without network does not reach", func(t *testing.T) {
 		check(t, told([]state.Event{silent, returned}, []state.Event{lost("n1", 2), back("n1", 10, 1)}), `
-			n1 died and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
+			n1 did not answer and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
 			`n1 without store from 12:00:01.0 to 12:00:10.0 | true good n1 [n1]
 			  0.0 n1 was last heard [n2]
 			  2.0 the store does not answer [n1]
@@ -296,7 +361,7 @@ func TestStories_store(t *testing.T) {
 		got := told([]state.Event{lost("n2", -600), back("n2", -300, -600), silent, lost("n2", 600)},
 			[]state.Event{lost("n3", -599)})
 		for _, want := range []string{"the store does not answer n2 and n3 | n2 and n3 without store since 11:50:00.0 | false error ",
-			"n1 died | n1 silent 12:00:00.0, given up 12:00:03.0 | false error n1 []\n"} {
+			"n1 does not answer and was given up | n1 silent 12:00:00.0, given up 12:00:03.0 | false error n1 []\n"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in\n%s", want, got)
 			}

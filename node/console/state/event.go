@@ -59,7 +59,7 @@ type EventKind string
 
 // The kinds of events.
 const (
-	NodeStarted    EventKind = "started"
+	NodeStarted    EventKind = "started"  // began to start at Since
 	Draining       EventKind = "draining" // it will stop, and has given its work to others
 	MemberJoined   EventKind = "joined"
 	MemberSilent   EventKind = "suspected" // has not answered since Since
@@ -75,7 +75,7 @@ const (
 	ActorFailed    EventKind = "actor_failed"
 	JobTaken       EventKind = "job_taken" // From has left it, To goes on with it, under Token
 	Resharded      EventKind = "resharded"
-	StoreLost      EventKind = "store_lost"
+	StoreLost      EventKind = "store_lost" // does not answer since Since
 	StoreBack      EventKind = "store_back"
 	SlowStatement  EventKind = "slow_statement"
 	IndexErrors    EventKind = "index_error" // Count documents are skipped by views of a design document
