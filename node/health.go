@@ -51,7 +51,7 @@ const probeTimeout = 2 * time.Second
 // Ready implements api.Health: StoreReady, but not while the node is drained.
 func (h health) Ready(ctx context.Context) error {
 	if h.draining() {
-		return &layer.Error{Kind: layer.Unavailable, Reason: "The node is being drained and will stop."}
+		return &layer.Error{Kind: layer.Unavailable, Reason: "The node is being drained."}
 	}
 	return h.StoreReady(ctx)
 }

@@ -113,10 +113,10 @@ func (n own) shownMembers() (list []state.Node) {
 			s[1] = "it did not answer and was given up"
 		}
 		if m.Draining && m.Status != cluster.Left {
-			s = [2]string{"draining", "it has given its work to others and will stop"}
+			s = [2]string{"draining", "it has given its work to others, and does none until it is restarted"}
 		}
-		list = append(list, state.Node{Name: m.Name, State: s[0], Text: s[1], Self: m.Self, HTTP: m.HTTP, SQL: m.SQL,
-			Gossip: m.Gossip, Version: m.Version, Roles: m.Roles})
+		list = append(list, state.Node{Name: m.Name, State: s[0], GivenUp: m.GivenUp, Text: s[1], Self: m.Self,
+			HTTP: m.HTTP, SQL: m.SQL, Gossip: m.Gossip, Version: m.Version, Roles: m.Roles})
 	}
 	return list
 }

@@ -22,7 +22,7 @@ var kinds = map[state.EventKind]kind{
 	state.NodeStarted: {severity: state.Info, log: "this node has started",
 		about: "a node has started", advice: "nothing"},
 	state.Draining: {severity: state.Info, log: "this node is being drained",
-		about: "a node will stop, and has given its work to others", advice: "nothing"},
+		about: "a node has given its work to others, since it stops or somebody drained it", advice: "nothing"},
 	state.MemberJoined: {severity: state.Info, log: "a member joined",
 		about: "a node has joined the cluster", advice: "nothing"},
 	state.MemberSilent: {severity: state.Warning, log: "a member does not answer",

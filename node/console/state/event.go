@@ -60,7 +60,7 @@ type EventKind string
 // The kinds of events.
 const (
 	NodeStarted    EventKind = "started"  // began to start at Since
-	Draining       EventKind = "draining" // it will stop, and has given its work to others
+	Draining       EventKind = "draining" // it has given its work to others
 	MemberJoined   EventKind = "joined"
 	MemberSilent   EventKind = "suspected" // has not answered since Since
 	MemberAnswers  EventKind = "answers"   // after it was suspected

@@ -8,9 +8,11 @@ import (
 // Node is one node of the cluster.
 type Node struct {
 	Name string `json:"name"`
-	// State is "ok", "degraded", "draining" (it will stop, and has no shards and jobs any more), "silent" (it may be
+	// State is "ok", "degraded", "draining" (it has given its shards and jobs to others), "silent" (it may be
 	// dead), "absent" (it does not answer questions) or "gone".
 	State string `json:"state"`
+	// GivenUp says that a node that is gone did not announce it.
+	GivenUp bool `json:"given_up,omitempty"`
 	// Text says in plain words what State means now.
 	Text    string   `json:"text"`
 	Self    bool     `json:"self"` // it answers the request

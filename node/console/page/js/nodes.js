@@ -50,7 +50,7 @@ const one = n => [
       el(
         'tbody',
         {},
-        fact('State', badge(n.state, text(n.text))),
+        fact('State', badge(n.given_up ? 'failed' : n.state, text(n.text))),
         fact('Started', n.started ? time(n.started) : ''),
         fact('Last answer', n.last_answer ? time(n.last_answer) : ''),
         fact('Version', text(n.version)),

@@ -36,7 +36,7 @@ export const nodeColumns = [
     title: 'Node',
     cell: n => [link(['nodes', n.name], text(n.name)), n.self ? el('span', { class: 'dim' }, ' asked') : ''],
   },
-  { title: 'State', cell: n => badge(n.state, n.state === 'ok' ? 'works' : text(n.text)) },
+  { title: 'State', cell: n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)) },
   {
     title: 'Up',
     cell: n =>

@@ -46,6 +46,7 @@
  * @typedef {Object} Node
  * @property {string} name
  * @property {string} state
+ * @property {boolean} [given_up]
  * @property {string} text
  * @property {boolean} self
  * @property {string} http
