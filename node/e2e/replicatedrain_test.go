@@ -129,7 +129,7 @@ func TestReplicate_Dropped(t *testing.T) {
 	anna.ok("POST", "/_replicate", `{"source":"db","target":"transient","create_target":true,"continuous":true}`)
 	eventually(t, "one replication is complete", 30*time.Second, func() bool {
 		d := anna.scheduled()
-		return d["once"].State == "completed" && d["good"].State == "running"
+		return d["once"].State == "completed" && d["good"].State == "running" && anna.jobs() == 2
 	})
 	var token struct{ Token string }
 	anna.into("/_dashboard/api/token", &token)

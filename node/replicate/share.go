@@ -15,6 +15,10 @@ type share struct {
 // keepLeft is for how long a job that its owner has not taken is not left to it again.
 const keepLeft = 10 * time.Minute
 
+// leaveAfter is how long this node runs a job before it leaves it: longer than the members wait until they give one up.
+// A job that was taken over from a node that is dead would otherwise be left to that node, which no one takes it from.
+const leaveAfter = 5 * time.Second
+
 // leave ends up to n runs of continuous replications that belong on other nodes, which then continue them: after a node
 // has died or was stopped, others have its replications. An owner that does not take its job, since it may run no more
 // of them, is not waited for: this node gets the job back.
@@ -29,7 +33,7 @@ func (s *share) leave(running map[string]*run, n int) {
 		switch {
 		case n <= 0:
 			return
-		case r.copying && !r.yields && !back && r.continuous && !s.owns(job):
+		case r.copying && !r.yields && !back && r.continuous && now.Sub(r.began) > leaveAfter && !s.owns(job):
 			s.left[job] = now
 			r.end()
 			n--

@@ -213,7 +213,8 @@ func TestSurvey_slowNames(t *testing.T) {
 		s := st.survey()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go s.Run(ctx)
+		done := make(chan struct{})
+		go func() { s.Run(ctx); close(done) }()
 		time.Sleep(5 * time.Minute)
 		if n, _ := errorsIn(s); n != databases || !s.Known().Named {
 			t.Errorf("%d indexes, %+v", n, s.Known())
@@ -225,7 +226,7 @@ func TestSurvey_slowNames(t *testing.T) {
 			t.Errorf("%d indexes, %+v", n, s.Known())
 		}
 		cancel()
-		synctest.Wait()
+		<-done
 	})
 }
 
