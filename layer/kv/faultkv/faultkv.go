@@ -265,6 +265,9 @@ func (s snapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return s.reader.GetRange(r, o)
 }
 
+// Lost implements kv.Loser for a snapshot below that does.
+func (s snapshot) Lost() bool { return kv.Lost(s.Snapshot) }
+
 // rangesSnapshot is a snapshot with GetRanges.
 type rangesSnapshot struct {
 	snapshot
