@@ -92,6 +92,17 @@ func (d *Database) Index(of *Design) *Index {
 	return &Index{ix, aggregate.OfIndex(ix), build.OfIndex(ix), query.OfIndex(ix)}
 }
 
+// Indexes returns the indexes of the design documents that have views, in the order of Designs. It does not read them.
+func (d *Database) Indexes(ctx context.Context) (list []*Index, err error) {
+	designs, err := d.Designs(ctx)
+	for _, of := range designs {
+		if len(of.Views) > 0 {
+			list = append(list, d.Index(of))
+		}
+	}
+	return list, err
+}
+
 // Index is the stored index of a design document's views. All design documents with the same signature share it (V1).
 type Index struct {
 	*index.Index

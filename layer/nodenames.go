@@ -28,38 +28,6 @@ type nodeName struct {
 	Asked string `json:"asked,omitempty"`
 	// Drained is set when the holder has given its background work to others, for the rest of its life, or ends.
 	Drained bool `json:"drained,omitempty"`
-
-	// rest has the fields that only later versions know, as a JSON object, or is empty. A node that asks keeps them.
-	rest string
-}
-
-func (v *nodeName) UnmarshalJSON(text []byte) error {
-	type known nodeName // without methods
-	if err := json.Unmarshal(text, (*known)(v)); err != nil {
-		return err
-	}
-	var rest map[string]json.RawMessage
-	if err := json.Unmarshal(text, &rest); err != nil {
-		return err
-	}
-	for _, name := range []string{"gossip", "life", "acts", "asked", "drained"} {
-		delete(rest, name)
-	}
-	if len(rest) == 0 {
-		return nil
-	}
-	kept, err := json.Marshal(rest)
-	v.rest = string(kept)
-	return err
-}
-
-func (v nodeName) MarshalJSON() ([]byte, error) {
-	type known nodeName
-	text, err := json.Marshal(known(v))
-	if err == nil && v.rest != "" { // neither of the two objects is empty
-		text = append(append(text[:len(text)-1], ','), v.rest[1:]...)
-	}
-	return text, err
 }
 
 // NodeName is the claim of one node, from one start to its end, to its name. The store determines which of the nodes

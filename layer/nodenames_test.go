@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -288,6 +287,14 @@ func TestNodeName_Drain(t *testing.T) {
 	}
 }
 
+// drains checks whether a node may drain if there is one other.
+func drains(t *testing.T, n *layer.NodeName, other string, want bool) {
+	t.Helper()
+	if drained, err := n.Drain(t.Context(), []string{other}); err != nil || drained != want {
+		t.Errorf("draining says %v, %v; want %v", drained, err, want)
+	}
+}
+
 // A node that is drained stays so if it loses its name and takes it again, and if a node asks whose version knows less
 // of the record.
 func TestNodeName_Drain_lasts(t *testing.T) {
@@ -295,13 +302,7 @@ func TestNodeName_Drain_lasts(t *testing.T) {
 	a, b := s.NodeName("a"), s.NodeName("b")
 	takeName(t, a, "a", dead)
 	takeName(t, b, "b", dead)
-	drains := func(n *layer.NodeName, other string, want bool) {
-		t.Helper()
-		if drained, err := n.Drain(t.Context(), []string{other}); err != nil || drained != want {
-			t.Errorf("draining says %v, %v; want %v", drained, err, want)
-		}
-	}
-	drains(a, "b", true)
+	drains(t, a, "b", true)
 	for name, lose := range map[string]func(*testing.T){
 		"an old node asks": func(t *testing.T) {
 			if err := a.RewriteRecord(t.Context(), func(before []byte) []byte {
@@ -334,7 +335,7 @@ func TestNodeName_Drain_lasts(t *testing.T) {
 		},
 	} {
 		t.Run(name, lose)
-		drains(b, "a", false)
+		drains(t, b, "a", false)
 	}
 }
 
@@ -344,56 +345,14 @@ func TestNodeName_Drain_again(t *testing.T) {
 	a, b := s.NodeName("a"), s.NodeName("b")
 	takeName(t, a, "a", dead)
 	takeName(t, b, "b", dead)
-	drains := func(n *layer.NodeName, other string, want bool) {
-		t.Helper()
-		if drained, err := n.Drain(t.Context(), []string{other}); err != nil || drained != want {
-			t.Errorf("draining says %v, %v; want %v", drained, err, want)
-		}
-	}
-	drains(a, "b", true)
-	drains(a, "b", true)
+	drains(t, a, "b", true)
+	drains(t, a, "b", true)
 	if err := b.Ends(t.Context()); err != nil { // a node that stops does not count on its way
 		t.Fatal(err)
 	}
-	drains(a, "b", false)
+	drains(t, a, "b", false)
 	b = s.NodeName("b")
 	takeName(t, b, "b", dead)
-	drains(b, "a", true) // since a works
-	drains(a, "b", false)
-}
-
-// A node that asks keeps the parts of the record that only later versions know.
-func TestNodeName_laterVersion(t *testing.T) {
-	s := mustStore(t, mustEngine(t), layer.Options{})
-	a, other := s.NodeName("a"), s.NodeName("a")
-	takeName(t, a, "a", dead)
-	record := func(change func([]byte) []byte) (before string) {
-		t.Helper()
-		if err := a.RewriteRecord(t.Context(), func(b []byte) []byte {
-			before = string(b)
-			return change(b)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return before
-	}
-	record(func(b []byte) []byte { return append(b[:len(b)-1], `,"later":{"x":[1]},"more":"y"}`...) })
-	ctx, cancel := context.WithCancel(t.Context())
-	other.SetPatience(time.Hour)
-	var asking sync.WaitGroup
-	asking.Go(func() { _, _ = other.Take(ctx, "other", silent) }) // fails when the test ends
-	defer asking.Wait()
-	defer cancel()
-	for range 1000 {
-		now := record(func(b []byte) []byte { return b })
-		if !strings.Contains(now, `"asked":"`) {
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		if !strings.HasSuffix(now, `,"later":{"x":[1]},"more":"y"}`) {
-			t.Errorf("the record became %s", now)
-		}
-		return
-	}
-	t.Error("nobody asks")
+	drains(t, b, "a", true) // since a works
+	drains(t, a, "b", false)
 }

@@ -188,7 +188,6 @@ func (n own) shownIndexes(ctx context.Context) (list iter.Seq[state.Index], know
 		return func(func(state.Index) bool) {}, known
 	}
 	n.survey.Look(ctx)
-	k := n.survey.Known()
 	all := n.survey.All()
 	return func(yield func(state.Index) bool) {
 		for x := range all {
@@ -196,7 +195,7 @@ func (n own) shownIndexes(ctx context.Context) (list iter.Seq[state.Index], know
 				return
 			}
 		}
-	}, console.Known{Databases: k.Databases, Unread: k.Unread, Named: k.Named, Every: k.Every, Full: k.Full}
+	}, console.Known(n.survey.Known())
 }
 
 func (n own) shownIndexesOf(ctx context.Context, database string) (list []state.Index, err error) {
@@ -335,17 +334,12 @@ func (n own) shownDatabase(ctx context.Context, name string, whole bool) (state.
 	if !whole {
 		return shown, nil
 	}
-	designs, err := db.Designs(ctx)
+	indexes, err := db.Indexes(ctx)
 	if err != nil {
 		return state.Database{}, err
 	}
-	indexes := 0
-	for _, d := range designs {
-		if len(d.Views) > 0 {
-			indexes++
-		}
-	}
-	shown.Indexes = &indexes
+	count := len(indexes)
+	shown.Indexes = &count
 	return shown, nil
 }
 

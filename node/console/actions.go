@@ -35,8 +35,8 @@ type Acts struct {
 	Rebuild func(ctx context.Context, database, design string) error
 	// RestartActor restarts an actor of this node and all below it.
 	RestartActor func(ctx context.Context, id string) error
-	// Forget makes this node forget a member that is gone. It reports whether it knew it as gone.
-	// Forget waits for a short time if the member is not gone.
+	// Forget makes this node forget a member that is gone. It reports whether it knows the member as gone, for which it
+	// waits a short time.
 	Forget func(ctx context.Context, member string) bool
 	// Drain lets other nodes take over this node's shards and jobs, and makes it answer that it is not ready. It still
 	// serves requests.

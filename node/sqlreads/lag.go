@@ -25,16 +25,13 @@ type Shard struct {
 // Indexes reads how far a database's indexes are. It costs a few reads per index, and a few more for those that are
 // behind, however far.
 func Indexes(ctx context.Context, db *layer.Database) (indexes []Index, err error) {
-	designs, err := db.Designs(ctx)
+	list, err := db.Indexes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[layer.Seq]int64{} // indexes built together have the same sequence
-	for _, d := range designs {
-		if len(d.Views) == 0 {
-			continue
-		}
-		state, err := db.Index(d).State(ctx)
+	for _, ix := range list {
+		state, err := ix.State(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +45,7 @@ func Indexes(ctx context.Context, db *layer.Database) (indexes []Index, err erro
 		if state.Current() {
 			lag = 0
 		}
-		indexes = append(indexes, Index{Design: d, State: state, Lag: lag})
+		indexes = append(indexes, Index{Design: ix.Design(), State: state, Lag: lag})
 	}
 	return indexes, nil
 }
@@ -74,15 +71,12 @@ func ShardsOf(ctx context.Context, db *layer.Database, now *layer.ShardMap) (sha
 
 // oldestIndex returns the position of the index that is furthest behind; nil if none is.
 func oldestIndex(ctx context.Context, db *layer.Database) (oldest *layer.Seq, err error) {
-	designs, err := db.Designs(ctx)
+	list, err := db.Indexes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range designs {
-		if len(d.Views) == 0 {
-			continue
-		}
-		state, err := db.Index(d).BriefState(ctx)
+	for _, ix := range list {
+		state, err := ix.BriefState(ctx)
 		if err != nil {
 			return nil, err
 		}

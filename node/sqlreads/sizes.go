@@ -17,20 +17,17 @@ func (d *database) Sizes(ctx context.Context) (documents int64, views map[[2]str
 		return 0, nil, Error(err)
 	}
 	views = map[[2]string]int64{}
-	designs, err := d.db.Designs(ctx)
+	list, err := d.db.Indexes(ctx)
 	if err != nil {
 		return 0, nil, Error(err)
 	}
-	for _, design := range designs {
-		if len(design.Views) == 0 {
-			continue
-		}
-		state, err := d.db.Index(design).State(ctx)
+	for _, ix := range list {
+		state, err := ix.State(ctx)
 		if err != nil {
 			return 0, nil, Error(err)
 		}
 		for _, v := range state.Views {
-			views[[2]string{strings.TrimPrefix(design.ID, designPrefix), v.Name}] = v.Bytes
+			views[[2]string{strings.TrimPrefix(ix.Design().ID, designPrefix), v.Name}] = v.Bytes
 		}
 	}
 	return info.FileSize, views, nil

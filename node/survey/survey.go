@@ -65,31 +65,31 @@ func Of(s *layer.Store) Store {
 			if err != nil {
 				return nil, err
 			}
-			designs, err := designsOf(ctx, db, design)
+			indexes, err := indexesOf(ctx, db, design)
 			if err != nil {
 				return nil, err
 			}
-			for _, d := range designs {
-				if len(d.Views) == 0 {
-					continue
-				}
-				state, err := db.Index(d).State(ctx)
+			for _, ix := range indexes {
+				state, err := ix.State(ctx)
 				if err != nil {
 					return nil, err
 				}
-				list = append(list, actors.InfoOf(database, d, &state))
+				list = append(list, actors.InfoOf(database, ix.Design(), &state))
 			}
 			return list, nil
 		},
 	}
 }
 
-func designsOf(ctx context.Context, db *layer.Database, design string) ([]*layer.Design, error) {
+func indexesOf(ctx context.Context, db *layer.Database, design string) ([]*layer.Index, error) {
 	if design == "" {
-		return db.Designs(ctx)
+		return db.Indexes(ctx)
 	}
 	d, err := db.Design(ctx, design)
-	return []*layer.Design{d}, err
+	if err != nil || len(d.Views) == 0 {
+		return nil, err
+	}
+	return []*layer.Index{db.Index(d)}, nil
 }
 
 // Survey is what is known of the indexes. It is safe for concurrent use.

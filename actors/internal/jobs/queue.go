@@ -153,10 +153,7 @@ func (q *Queue) release(ctx context.Context, typ string, worker layer.Worker) an
 	if q.Drains() {
 		return silentReleased{}
 	}
-	next, err := q.Store.Release(ctx, typ, worker)
-	if err != nil || next.IsZero() {
-		return silentReleased{}
-	}
+	next, _ := q.Store.Release(ctx, typ, worker) // it is tried again soon
 	return silentReleased{next}
 }
 
