@@ -15,6 +15,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
 )
 
@@ -122,5 +123,46 @@ func TestSession_SystemParts(t *testing.T) {
 		if got, err := run(t.Context(), ss, "EXPLAIN (COSTS off) "+sql, 100); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v", sql, got, err)
 		}
+	}
+}
+
+// lacking is a catalog with a relation whose rows of two nodes are missing, which it finds out more than once.
+type lacking struct{ *exectest.Store }
+
+func (lacking) SystemTables() []exec.SystemTable {
+	return []exec.SystemTable{{Name: "things", Columns: []exec.SystemColumn{{Name: "n", Type: "int8"}}}}
+}
+
+func (lacking) SystemRows(ctx context.Context, _, _ string) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for _, node := range []string{"a", "b", "a"} {
+			exec.Warn(ctx, node+" is silent")
+		}
+		yield([]any{int64(1)}, nil)
+	}
+}
+
+type noting struct {
+	silent
+	notes *[]string
+}
+
+func (n noting) Notice(e *sqlstate.Error) { *n.notes = append(*n.notes, string(e.Code)+" "+e.Message) }
+
+// A statement warns once of each thing that a relation lacks.
+func TestSession_SystemWarnings(t *testing.T) {
+	srv := query.NewServer(query.Options{Catalog: func(context.Context, query.Principal) (exec.Catalog, error) {
+		return lacking{exectest.NewStore()}, nil
+	}})
+	var notes []string
+	ss, err := srv.Open(t.Context(), pgwire.Start{User: "ann", Database: "divan", PID: 1, Since: time.Now(),
+		Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}}, noting{notes: &notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run(t.Context(), ss, "SELECT count(*) FROM divan.things x, divan.things y", 100)
+	if err != nil || !slices.Equal(got, []string{"1"}) ||
+		!slices.Equal(notes, []string{"01000 a is silent", "01000 b is silent"}) {
+		t.Errorf("%q, %v; %q", got, err, notes)
 	}
 }

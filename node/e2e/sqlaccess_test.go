@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,17 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	}
 	if _, err := jan.Exec(t.Context(), "SELECT 1"); sqlCode(err) == "" {
 		t.Error("the terminated session answers")
+	}
+	// What was done to the sessions of others is on record, and what was refused is not.
+	rows, err := root.Query(t.Context(), "SELECT regexp_replace(text, '[0-9]+ on [^ ]+', '..') FROM divan.events "+
+		"WHERE kind = 'action' ORDER BY at")
+	if err != nil {
+		t.Fatal(err)
+	}
+	acted, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if want := []string{"statement of session .. cancelled by jan", "session .. ended by root"}; err != nil ||
+		!slices.Equal(acted, want) {
+		t.Errorf("acted %q, %v", acted, err)
 	}
 }
 
