@@ -57,8 +57,12 @@ func TestIndex_EndsWithItsDesignDocument(t *testing.T) {
 			return !strings.Contains(string(c.do("GET", "/_actors", "").body), `"warm:`+name) &&
 				!strings.Contains(string(c.do("GET", "/_actors", "").body), `/database:`+name+`/`)
 		})
-		if log := p.stderr.String(); strings.Contains(log, `"WARN"`) || strings.Contains(log, `"ERROR"`) {
-			t.Errorf("%s: the log says\n%s", name, log)
+		for line := range strings.Lines(p.stderr.String()) {
+			// The disk of the machine may be nearly full, which is none of the index's business.
+			if (strings.Contains(line, `"WARN"`) || strings.Contains(line, `"ERROR"`)) &&
+				!strings.Contains(line, `"event":"disk_low"`) {
+				t.Errorf("%s: the log says\n%s", name, line)
+			}
 		}
 	}
 }
