@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -38,6 +39,12 @@ type (
 
 // ReplicationWorker does the work of the jobs of replications.
 type ReplicationWorker = replicating.Worker
+
+// databaseKind is the kind that databases are placed by, for work that one node does for each.
+const databaseKind = "database"
+
+// WarmFor is the default of Options.WarmFor.
+const WarmFor = time.Hour
 
 // ShardKind is the kind that the actors of changes shards are placed by.
 const ShardKind = feeds.ShardKind

@@ -54,8 +54,8 @@ type Options struct {
 	Batch int
 	// CompactionShare is how much of the time compaction may work on this node, in percent. The default is 20.
 	CompactionShare int
-	// WarmFor is how long an index is kept warm after it was asked for. The default is 1 h; a negative value disables
-	// it.
+	// WarmFor is how long an index is kept warm after it was asked for. The default is the constant; a negative value
+	// disables it.
 	WarmFor time.Duration
 	// WarmGather is how long changes are gathered before warm indexes are updated. The default is 250 ms.
 	WarmGather time.Duration
@@ -103,7 +103,7 @@ func (o Options) withDefaults() Options {
 		o.CompactionShare = 20
 	}
 	if o.WarmFor == 0 {
-		o.WarmFor = time.Hour
+		o.WarmFor = WarmFor
 	}
 	if o.WarmGather == 0 {
 		o.WarmGather = 250 * time.Millisecond

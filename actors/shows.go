@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/divandb/divan/actors/internal/feeds"
 	"github.com/divandb/divan/actors/internal/indexing"
@@ -54,7 +55,16 @@ func (s *System) EnsureSoon(ctx context.Context, db ports.Database, design *laye
 }
 
 // Use keeps an index warm for a while (clause V9). It does not block.
-func (s *System) Use(db ports.Database, design *layer.Design) { s.indexing.Use(db, design) }
+func (s *System) Use(db ports.Database, design *layer.Design) {
+	s.indexing.Use(db, design, s.tree.Now(), false)
+}
+
+// Resume keeps an index warm as if this node had been asked for it at a time in the past, for as long as its database
+// belongs on this node. Which indexes are in use is known only to the nodes that were asked for them: this is for those
+// that may have been in use on a node that has ended. It does not block.
+func (s *System) Resume(db ports.Database, design *layer.Design, from time.Time) {
+	s.indexing.Use(db, design, from, true)
+}
 
 // Waiting returns how many requests to this node wait for an index.
 func (s *System) Waiting(db ports.Database, design *layer.Design) int {

@@ -77,7 +77,8 @@ func Start(o Options) (*System, error) {
 	s.queue = jobs.New(t, jobs.Options{Store: o.Store, Node: o.Node, Life: life, Lease: o.Lease, Grace: o.OwnersGrace,
 		Owns: o.Placer.Owns, Left: left, Took: took})
 	s.indexing = indexing.New(t, s.queue, indexing.Options{
-		OwnsShard: func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) }, HasOthers: hasOthers,
+		OwnsShard:    func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) },
+		OwnsDatabase: func(name string) bool { return o.Placer.Owns(databaseKind, name) }, HasOthers: hasOthers,
 		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch,
 		Parallel: processors(),
 		WarmFor:  o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,

@@ -362,3 +362,53 @@ func (b *lockedBuilder) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+// placing places all actors on this node, or none.
+type placing struct{ away atomic.Bool }
+
+func (p *placing) Owns(string, string) bool { return !p.away.Load() }
+
+// An index that is resumed is kept warm without a request, for as long as its database belongs on this node and it may
+// have been in use. One that this node was asked for stays warm.
+func TestWarm_Resume(t *testing.T) {
+	db, place := newDatabase("cities"), &placing{}
+	s := start(t, newStore(t, db), func(o *actors.Options) {
+		keepWarm(o)
+		o.Placer, o.WarmFor = place, time.Second
+	})
+	running := func(want bool) func() string {
+		return func() string {
+			if n := find(s.Tree(), "warm"); (n != nil) != want {
+				return fmt.Sprintf("warm actor %+v", n)
+			}
+			return ""
+		}
+	}
+	none := func(what string) {
+		t.Helper()
+		for began := time.Now(); time.Since(began) < 50*time.Millisecond; time.Sleep(time.Millisecond) {
+			if running(false)() != "" {
+				t.Fatalf("kept warm %s", what)
+			}
+		}
+	}
+	commits(db, "a", 5)
+	s.Resume(db, db.design, time.Now().Add(-2*time.Second))
+	none("long after it was in use")
+	place.away.Store(true)
+	s.Resume(db, db.design, time.Now())
+	none("by a node that its database is not on")
+
+	place.away.Store(false)
+	s.Resume(db, db.design, time.Now().Add(time.Hour))
+	indexedAll(t, db)
+	commits(db, "a", 5)
+	indexedAll(t, db)
+	place.away.Store(true)
+	eventually(t, running(false))
+
+	s.Use(db, db.design)
+	s.Resume(db, db.design, time.Now().Add(-time.Millisecond))
+	commits(db, "a", 5)
+	indexedAll(t, db)
+}

@@ -147,6 +147,14 @@ func TestStore_LookCompactable(t *testing.T) {
 	if in, due := look(s); !due || in > time.Hour || in < 30*time.Minute {
 		t.Errorf("twelve bodies are due %t in %v, want an hour", due, in)
 	}
+	layer.Later(s, 5*time.Hour)
+	supersede(t, d, "c", 2)
+	if in, due := look(s); !due || in > 0 {
+		t.Errorf("bodies that are five hours old are due %t in %v", due, in)
+	}
+	if seen := s.Compactable()["db"]; seen.Oldest < 5*time.Hour || seen.Oldest > 6*time.Hour {
+		t.Errorf("seen after five hours: %+v", seen)
+	}
 	// The hourly scan of all databases finds what other nodes have written, including nodes that died.
 	mustCreate(t, s, "other", layer.CreateOptions{})
 	if err := s.RemoveJob(t.Context(), layer.CompactionJobs, "db"); err != nil {

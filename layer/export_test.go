@@ -97,6 +97,12 @@ func SetWall(s *Store, by time.Duration) {
 	s.Wall = func() time.Time { return time.Now().Add(by) }
 }
 
+// Clock returns the time by the store's clock, which began at version 0.
+func Clock(s *Store) time.Duration { return db.Passing(s.Clock.Now()) }
+
+// Later moves the store's clock.
+func Later(s *Store, by time.Duration) { s.Clock.Saw(db.AfterVersion(s.Clock.Now(), by)) }
+
 // OldJob writes a job as Divan did before jobs had heartbeats, due by the clock of the writer.
 func OldJob(ctx context.Context, s *Store, j jobs.Job) error {
 	_, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (struct{}, error) {

@@ -32,7 +32,7 @@ func (n own) here() console.Here {
 			return 0
 		},
 		Report: func(ctx context.Context) state.Report {
-			r := state.Report{Started: &begun}
+			r := state.Report{Started: &begun, Unread: -1}
 			if n.running.Load() == nil {
 				return r
 			}
@@ -40,6 +40,9 @@ func (n own) here() console.Here {
 			r.Engine, r.Reasons = n.engine.Name(), append(h.Degraded(), h.open.shown()...)
 			if skips := n.measuring.skips.Load(); skips != nil {
 				r.Skips, r.Skipping = skips.worst, skips.indexes
+			}
+			if known := n.survey.Known(); known.Named {
+				r.Unread = known.Unread
 			}
 			if err := h.StoreReady(ctx); err != nil {
 				r.Store = ofStore(err)
@@ -215,7 +218,7 @@ func (n own) shownIndexesOf(ctx context.Context, database string) (list []state.
 // shownIndex is an index without what works on it.
 func shownIndex(x actors.IndexInfo) state.Index {
 	row := state.Index{Database: x.Database, Design: x.Design, Views: x.Views, Rows: x.Rows, Bytes: x.Bytes,
-		Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current, Lag: float64(behind(x)) / 1000,
+		Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current, Lag: x.Behind.Seconds(),
 		Job: layer.IndexJob{Database: x.Database, Signature: x.Signature}.ID()}
 	if neverBuilt(x) {
 		row.Lag = -1

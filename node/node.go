@@ -58,6 +58,7 @@ type Node struct {
 	draining  atomic.Bool // set by handOver, for good
 	away      storeAway
 	survey    *survey.Survey // set before running
+	resuming  resuming
 
 	levels       levels        // of the log
 	settings     *api.Settings // that clients can change

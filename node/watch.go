@@ -5,13 +5,13 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/survey"
@@ -210,12 +210,12 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 	if err != nil {
 		return // the store does not answer, for which there is another event
 	}
-	lag := int64(0)
+	lag := time.Duration(0)
 	for _, ix := range list {
-		lag = max(lag, behind(ix))
+		lag = max(lag, ix.Behind)
 	}
 	w.reportSkips(list)
-	w.lag.Store(lag)
+	w.lag.Store(lag.Milliseconds())
 	w.survey.Note(list)
 	w.addUp()
 }
@@ -264,24 +264,5 @@ func (w *watcher) addUp() {
 	w.skips.Store(&skipping{slices.Clone(all[:min(len(all), state.MaxSkips)]), len(all)})
 }
 
-// behind returns by how many milliseconds an index that has been built before is behind its database: the versions of
-// the store in sequences grow by a million per second.
-func behind(ix actors.IndexInfo) int64 {
-	built, last := storeVersion(ix.Seq), storeVersion(ix.LastSeq)
-	if ix.Current || built == 0 || last < built {
-		return 0
-	}
-	return (last - built) / 1000
-}
-
 // neverBuilt reports whether an index was never built, although there is something to build.
-func neverBuilt(ix actors.IndexInfo) bool { return !ix.Current && storeVersion(ix.Seq) == 0 }
-
-// storeVersion returns the version of the store in a sequence.
-func storeVersion(seq string) int64 {
-	if len(seq) < 24 {
-		return 0
-	}
-	n, _ := strconv.ParseInt(seq[len(seq)-24:len(seq)-8], 16, 64)
-	return n
-}
+func neverBuilt(ix actors.IndexInfo) bool { return !ix.Current && ix.Seq == layer.Seq{}.String() }

@@ -272,6 +272,24 @@ func TestConsole_Overview(t *testing.T) {
 			o.Databases != 2 || o.Node != "n1" || len(o.Attention) != 0 {
 			t.Errorf("at first %+v", o)
 		}
+		// Until a node has read the indexes, one that skips documents may not be known.
+		const builds = ", 3 builds and compactions"
+		for _, unread := range []struct {
+			of   [3]int
+			want string
+		}{
+			{[3]int{-1, -1, -1}, " so far: 3 nodes" + builds + "; no node has read the indexes yet"},
+			{[3]int{-1, 2, 1}, " so far: 3 nodes" + builds + "; the indexes of 1 of 2 databases are not read yet"},
+			{[3]int{-1, 2, 0}, ": 3 nodes" + builds},
+		} {
+			for i, p := range net.parts {
+				p.report.Unread = unread.of[i]
+			}
+			if o = consoles[0].Overview(t.Context()); o.Text != "all is well"+unread.want {
+				t.Errorf("with %v databases unread: %s", unread.of, o.Text)
+			}
+		}
+		net.parts[0].report.Unread, net.parts[1].report.Unread = 0, 0
 		// A warning is something that needs attention, and is shown once for all nodes.
 		skips := []state.Skips{{Database: "a/b", Design: "_design/d", Documents: 2, Why: "no \x1b"}}
 		net.parts[0].report.Skips, net.parts[2].report.Skips = skips, skips

@@ -129,8 +129,12 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	}
 	o.Attention = attention(&o, failing, events.Stories(all))
 	o.State, o.Text = verdict(&o)
-	if c.o.Here.Awaited != nil && o.State == "ok" {
-		o.Text = soFar(o.Text, c.o.Here.Awaited())
+	if o.State == "ok" || o.State == "working" {
+		awaited := 0
+		if c.o.Here.Awaited != nil {
+			awaited = c.o.Here.Awaited()
+		}
+		o.Text = soFar(o.Text, awaited, unread(&o))
 	}
 	return o
 }
@@ -306,13 +310,40 @@ func verdict(o *state.Overview) (word, text string) {
 	return "ok", "all is well: " + nodes
 }
 
-// soFar returns a verdict of a node that has just started and awaits others.
-func soFar(text string, awaited int) string {
-	if awaited == 0 {
+// soFar returns a verdict that not all is known of yet: after a start, nodes may not have been seen, and indexes not
+// been read. unread tells of the latter, if it is not empty.
+func soFar(text string, awaited int, unread string) string {
+	if awaited == 0 && unread == "" {
 		return text
 	}
-	return text + " so far; " + plural(awaited, "other that uses the store is", "others that use the store are") +
-		" not seen yet"
+	text = strings.Replace(text, "all is well", "all is well so far", 1)
+	if awaited > 0 {
+		text += "; " + plural(awaited, "other that uses the store is", "others that use the store are") +
+			" not seen yet"
+	}
+	if unread != "" {
+		text += "; " + unread
+	}
+	return text
+}
+
+// unread says of how many databases no node has read the indexes yet. It is empty if one has read those of all.
+func unread(o *state.Overview) string {
+	least := math.MaxInt
+	for _, n := range o.Nodes {
+		switch {
+		case n.State == "silent" || n.State == "absent" || n.State == "gone":
+		case n.Unread == 0:
+			return ""
+		case n.Unread > 0:
+			least = min(least, n.Unread)
+		}
+	}
+	if least == math.MaxInt {
+		return "no node has read the indexes yet"
+	}
+	return fmt.Sprintf("the indexes of %d of %s are not read yet", least,
+		plural(max(o.Databases, least), "database", "databases"))
 }
 
 // needing returns how many of what an operator should know are not over.

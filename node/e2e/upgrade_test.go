@@ -211,8 +211,8 @@ func TestUpgrade_Rolling(t *testing.T) {
 		before = divan
 	}
 	r := newRoller(c)
-	stop, seen := make(chan struct{}), make(chan map[string]int, 1)
-	go func() { seen <- r.follow(stop) }()
+	stop, stopFeed, seen := make(chan struct{}), make(chan struct{}), make(chan map[string]int, 1)
+	go func() { seen <- r.follow(stopFeed) }()
 	var working sync.WaitGroup
 	var written atomic.Int64
 	for w := range 2 {
@@ -249,6 +249,7 @@ func TestUpgrade_Rolling(t *testing.T) {
 	replace(0, divan)
 	close(stop)
 	working.Wait()
+	close(stopFeed) // after the last write has been acknowledged
 	for _, failure := range r.failures {
 		t.Error(failure)
 	}

@@ -27,7 +27,7 @@ const (
 	watched = 40
 	// roundTime is the least time after which a database is read again, and the names of all are. It is watchedTime
 	// while somebody looks at the indexes, and for lookedFor afterwards.
-	roundTime   = 15 * time.Second
+	roundTime   = 5 * time.Second
 	watchedTime = 2 * time.Second
 	lookedFor   = 10 * time.Second
 	// namesPerTick is how many names are read per tick on average, once all of them have been, and namesAtOnce how many
@@ -95,6 +95,7 @@ func indexesOf(ctx context.Context, db *layer.Database, design string) ([]*layer
 // Survey is what is known of the indexes. It is safe for concurrent use.
 type Survey struct {
 	store Store
+	seen  func(ctx context.Context, indexes []actors.IndexInfo)
 
 	stepping chan struct{} // a semaphore for one step at a time, which alone uses the next two
 	naming   bool          // the names have been read in part
@@ -123,9 +124,13 @@ type database struct {
 	indexes []actors.IndexInfo // by design document; replaced, not changed
 }
 
-// New returns a Survey that knows nothing yet.
-func New(store Store) *Survey {
-	s := &Survey{store: store, stepping: make(chan struct{}, 1)}
+// New returns a Survey that knows nothing yet. If seen is not nil, it is called with the indexes of each database that
+// Run and Look read. It may do a little I/O.
+func New(store Store, seen func(ctx context.Context, indexes []actors.IndexInfo)) *Survey {
+	if seen == nil {
+		seen = func(context.Context, []actors.IndexInfo) {}
+	}
+	s := &Survey{store: store, seen: seen, stepping: make(chan struct{}, 1)}
 	s.mu.of = map[string]*database{}
 	return s
 }
@@ -183,8 +188,12 @@ func (s *Survey) step(ctx context.Context) bool {
 		if d == nil {
 			return true
 		}
-		if _, err := s.Read(ctx, d.name); ctx.Err() != nil || isLost(err) {
+		list, err := s.Read(ctx, d.name)
+		if ctx.Err() != nil || isLost(err) {
 			return false
+		}
+		if len(list) > 0 {
+			s.seen(ctx, list)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type store struct {
 	lost  error
 	slow  time.Duration // how long the store takes for a name
 	reads atomic.Int64
+	seen  []string // the databases that were seen, by index
 }
 
 func (s *store) survey() *survey.Survey {
@@ -62,6 +63,12 @@ func (s *store) survey() *survey.Survey {
 			}
 			return list, s.lost
 		},
+	}, func(_ context.Context, list []actors.IndexInfo) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, x := range list {
+			s.seen = append(s.seen, x.Database+x.Design)
+		}
 	})
 }
 
@@ -148,6 +155,9 @@ func TestSurvey_Look(t *testing.T) {
 		s.Look(t.Context())
 		if _, documents := errorsIn(s); documents != 1 {
 			t.Errorf("a database that is new has %d skipped documents", documents)
+		}
+		if !slices.Equal(st.seen, []string{"a_design/0"}) {
+			t.Errorf("seen: %q", st.seen)
 		}
 		for i := range int64(20) {
 			st.put("a", i)

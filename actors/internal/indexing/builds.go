@@ -19,7 +19,8 @@ const (
 // builds has the index work of this node: the tasks that it has claimed, and the requests that wait for an index. Like
 // the hub it outlives the actors, which use it to know what to do.
 type builds struct {
-	mu struct {
+	owns func(database string) bool // see Options.OwnsDatabase
+	mu   struct {
 		sync.Mutex
 		of      map[ports.Database]*indexWork // without empty ones; by database, since a node may have very many
 		running map[string]int                // number of tasks to work on, by type of job
@@ -39,8 +40,8 @@ type indexWork struct {
 
 func (w *indexWork) empty() bool { return len(w.tasks) == 0 && len(w.used) == 0 }
 
-func newBuilds() *builds {
-	b := &builds{}
+func newBuilds(owns func(database string) bool) *builds {
+	b := &builds{owns: owns}
 	b.mu.of = map[ports.Database]*indexWork{}
 	b.mu.running = map[string]int{}
 	b.mu.indexes = map[indexKey]*waiting{}

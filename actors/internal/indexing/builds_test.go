@@ -18,7 +18,7 @@ type indexed struct {
 // database is checked.
 func TestBuilds_oneDatabase(t *testing.T) {
 	const databases = 100
-	b, now := newBuilds(), time.Now()
+	b, now := newBuilds(nil), time.Now()
 	for i := range databases {
 		db := indexed{n: i}
 		key := indexKey{db: db, signature: "s"}

@@ -75,7 +75,7 @@ func (x *Indexing) EnsureSoon(ctx context.Context, db ports.Database, design *la
 }
 
 func (x *Indexing) ensuring(db ports.Database, design *layer.Design) ensuring {
-	x.Use(db, design)
+	x.Use(db, design, x.tree.Now(), false)
 	return ensuring{
 		x:     x,
 		index: db.IndexOf(design),
@@ -102,12 +102,13 @@ func (e *ensuring) soon(ctx context.Context, state layer.IndexState) {
 	}
 }
 
-// Use keeps an index warm for a while (clause V9). It does not block.
-func (x *Indexing) Use(db ports.Database, design *layer.Design) {
-	if x.WarmFor < 0 {
+// Use keeps an index warm (clause V9) for a while after it was asked for, at a given time. If it is resumed, another
+// node may have been asked, and it is kept warm only while its database belongs on this node. Use does not block.
+func (x *Indexing) Use(db ports.Database, design *layer.Design, at time.Time, resumed bool) {
+	ix := usedIndex{db: db, design: design, until: at.Add(x.WarmFor), resumed: resumed}
+	if x.WarmFor < 0 || !ix.until.After(x.tree.Now()) || resumed && !x.OwnsDatabase(db.Name()) {
 		return
 	}
-	ix := usedIndex{db: db, design: design, until: x.tree.Now().Add(x.WarmFor)}
 	if x.builds.use(indexKey{db: db, signature: design.Signature}, ix) {
 		x.Changed(db)
 	}

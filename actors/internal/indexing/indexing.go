@@ -56,15 +56,17 @@ func (x *Indexing) stepped(r layer.StepResult, took time.Duration) {
 // Options are what Indexing needs.
 type Options struct {
 	// reports whether the actor of a shard belongs on this node: "database/shard"
-	OwnsShard   func(shard string) bool
-	HasOthers   func() bool // reports whether there are other members now; nil: there never are
-	MaxIndexers int
-	ShareFrom   int64
-	MaxShards   int
-	Batch       int
-	Parallel    int // shards of one build at a time
-	WarmFor     time.Duration
-	WarmGather  time.Duration
+	OwnsShard func(shard string) bool
+	// reports whether the actor of a database belongs on this node
+	OwnsDatabase func(database string) bool
+	HasOthers    func() bool // reports whether there are other members now; nil: there never are
+	MaxIndexers  int
+	ShareFrom    int64
+	MaxShards    int
+	Batch        int
+	Parallel     int // shards of one build at a time
+	WarmFor      time.Duration
+	WarmGather   time.Duration
 	// Changed is called when this node starts or ends an index job, or starts or stops keeping an index warm.
 	Changed func(db ports.Database)
 	// Listen registers a listener for shards of a database.
@@ -73,7 +75,7 @@ type Options struct {
 
 // New returns an Indexing. It starts no work.
 func New(t *runtime.Tree, q *jobs.Queue, o Options) *Indexing {
-	x := &Indexing{Options: o, tree: t, queue: q, store: q.Store, builds: newBuilds()}
+	x := &Indexing{Options: o, tree: t, queue: q, store: q.Store, builds: newBuilds(o.OwnsDatabase)}
 	x.steps.took = runtime.Histogram{Bounds: stepBounds, Counts: make([]int64, len(stepBounds))}
 	return x
 }

@@ -26,7 +26,7 @@ func TestEnsuring_missedTurn(t *testing.T) {
 		{name: "no job", at: before, told: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := &Indexing{builds: newBuilds()}
+			x := &Indexing{builds: newBuilds(nil)}
 			key := indexKey{signature: "of the index"}
 			join := func() (*ensuring, chan error) {
 				w, news, cancel := x.builds.wait(key)

@@ -12,11 +12,12 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// usedIndex is an index that this node was asked for.
+// usedIndex is an index that this node was asked for, or resumes.
 type usedIndex struct {
-	db     ports.Database
-	design *layer.Design
-	until  time.Time // when to forget it
+	db      ports.Database
+	design  *layer.Design
+	until   time.Time // when to forget it
+	resumed bool      // this node was not asked for it; it is forgotten when its database belongs on another node
 }
 
 // IndexInfo is the state of an index.
@@ -34,6 +35,8 @@ type IndexInfo struct {
 	Seq       string   `json:"seq"`
 	LastSeq   string   `json:"last_seq"` // of the database
 	Current   bool     `json:"current"`
+	// Behind is how long the index has lacked changes: see layer.IndexState.
+	Behind time.Duration `json:"-"`
 }
 
 // UsedIndex is an index that this node builds or was recently asked for.
@@ -86,7 +89,8 @@ func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
 // InfoOf describes an index of a database by its state.
 func InfoOf(database string, design *layer.Design, state *layer.IndexState) IndexInfo {
 	info := IndexInfo{Database: database, Design: design.ID, Signature: design.Signature, Views: []string{},
-		Building: state.Building, Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
+		Building: state.Building, Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current(),
+		Behind: state.Behind}
 	for _, v := range state.Views {
 		info.Views = append(info.Views, v.Name)
 		info.Rows += v.Rows
@@ -154,13 +158,15 @@ func (x *Indexing) used() (list []shownIndex) {
 	return list
 }
 
-// use records that an index was asked for. first is true if it was not in use before.
+// use records that an index was asked for, or is resumed. first is true if it was not in use before.
 func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	used := b.work(key.db).used
-	_, known := used[key]
-	used[key] = ix
+	before, known := used[key]
+	if !known || ix.until.After(before.until) {
+		used[key] = ix
+	}
 	return !known
 }
 
@@ -199,7 +205,7 @@ func (b *builds) lately(db ports.Database, now time.Time, list []usedIndex) []us
 		return list
 	}
 	for k, ix := range w.used {
-		if now.After(ix.until) {
+		if now.After(ix.until) || ix.resumed && !b.owns(db.Name()) {
 			delete(w.used, k)
 			b.forget(k)
 			continue

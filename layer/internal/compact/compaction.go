@@ -134,8 +134,7 @@ func oldestOf(t *db.Txn, heads []kv.RangeIterator, now int64) (oldest time.Durat
 		if err != nil {
 			return 0, db.Corrupt("compaction queue", err)
 		}
-		age := time.Duration(max(1, now-versionOf(stamp))) * time.Second / db.VersionsPerSecond
-		oldest = max(oldest, age)
+		oldest = max(oldest, db.Passing(max(1, now-versionOf(stamp))))
 	}
 	return oldest, nil
 }

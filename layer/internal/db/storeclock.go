@@ -46,8 +46,11 @@ func (c *storeClock) At(version int64) int64 {
 }
 
 // Until returns how long it takes until the store reaches a version. It is negative if the version has passed.
-func (c *storeClock) Until(version int64) time.Duration {
-	return time.Duration(version-c.Now()) * time.Second / VersionsPerSecond
+func (c *storeClock) Until(version int64) time.Duration { return Passing(version - c.Now()) }
+
+// Passing returns how long the store takes for that many versions.
+func Passing(versions int64) time.Duration {
+	return time.Duration(versions) * (time.Second / VersionsPerSecond) // in this order, it does not overflow
 }
 
 // Hour returns the number of the current hour by this clock.

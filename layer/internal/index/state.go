@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/internal/db"
@@ -46,6 +47,10 @@ type IndexState struct {
 	Creation db.Seq
 	Shards   []ShardState
 	Views    []ViewState // in the order of Design.Views
+	// Behind is how long the index has lacked changes: the age of the oldest that the feed still has. A document that
+	// has changed again has only its newest change there. It is 0 if the index is Current or was never built, and for
+	// changes that were made in another store.
+	Behind time.Duration
 }
 
 // ShardState is the progress of the running build in a shard.
@@ -81,8 +86,8 @@ func (ix *Index) State(ctx context.Context) (IndexState, error) {
 	})
 }
 
-// BriefState is State without Shards and Views, for callers that ask often and only need to know whether the index is
-// current.
+// BriefState is State without Shards, Views and Behind, for callers that ask often and only need to know whether the
+// index is current.
 func (ix *Index) BriefState(ctx context.Context) (IndexState, error) {
 	return db.Read(ctx, ix.Db, ix.ReadBriefState)
 }
@@ -127,7 +132,7 @@ func (ix *Index) StateForView(ctx context.Context, name string, want ViewCounts)
 	})
 }
 
-// readState reads the counters of the first views, and the progress of shards unless views is 0.
+// readState reads the counters of the first views, and the progress of shards and Behind unless views is 0.
 func (ix *Index) readState(t *db.Txn, views int) (IndexState, error) {
 	r, k := t.Snapshot(), ix.Keys(t.Keys)
 	found := k.Find(r)
@@ -165,6 +170,11 @@ func (ix *Index) readState(t *db.Txn, views int) (IndexState, error) {
 	if seq.Ready(state.Creation) {
 		state.Seq = state.LastSeq
 		return state, nil
+	}
+	if views > 0 {
+		if state.Behind, err = ageOfOldest(t, state.Seq, state.LastSeq); err != nil {
+			return state, err
+		}
 	}
 	if building == nil {
 		return state, nil

@@ -38,6 +38,9 @@ type Report struct {
 	// many there are.
 	Skips    []Skips `json:"skips,omitempty"`
 	Skipping int     `json:"skipping,omitempty"`
+	// Unread is of how many databases the node has not read the indexes since it started, or negative if it does not
+	// know how many there are.
+	Unread int `json:"unread,omitempty"`
 	// Store is why the store does not answer the node, or empty.
 	Store string `json:"store,omitempty"`
 	// Now has the last value of each series that has one.
