@@ -61,6 +61,7 @@
  * @property {Array<string>} [reasons]
  * @property {Array<Skips>} [skips]
  * @property {number} [skipping]
+ * @property {number} [unread]
  * @property {string} [store]
  * @property {Object<string, number>} [now]
  * @property {Object<string, Line>} [lines]
