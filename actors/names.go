@@ -40,8 +40,8 @@ type (
 // ReplicationWorker does the work of the jobs of replications.
 type ReplicationWorker = replicating.Worker
 
-// databaseKind is the kind that databases are placed by, for work that one node does for each.
-const databaseKind = "database"
+// DatabaseKind is the kind that databases are placed by, for work that one node does for each.
+const DatabaseKind = "database"
 
 // WarmFor is the default of Options.WarmFor.
 const WarmFor = time.Hour

@@ -78,7 +78,7 @@ func Start(o Options) (*System, error) {
 		Owns: o.Placer.Owns, Left: left, Took: took})
 	s.indexing = indexing.New(t, s.queue, indexing.Options{
 		OwnsShard:    func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) },
-		OwnsDatabase: func(name string) bool { return o.Placer.Owns(databaseKind, name) }, HasOthers: hasOthers,
+		OwnsDatabase: func(name string) bool { return o.Placer.Owns(DatabaseKind, name) }, HasOthers: hasOthers,
 		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch,
 		Parallel: processors(),
 		WarmFor:  o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,

@@ -94,6 +94,55 @@ func TestStore_RenewAll(t *testing.T) {
 	}
 }
 
+// What a job reports does not keep the leases from being renewed that are renewed together with its own. Only the
+// worker that has it may report.
+func TestStore_Report(t *testing.T) {
+	e := &between{Engine: mustEngine(t)}
+	s := mustStore(t, e, layer.Options{})
+	var list []*layer.Job
+	for _, id := range []string{"a", "b", "c"} {
+		enqueue(t, s, id)
+		j, err := layer.ClaimJob(t.Context(), s, "t", layer.Worker{Name: "w", Life: "1", Lease: time.Minute})
+		if err != nil || j == nil {
+			t.Fatalf("claimed %+v, %v", j, err)
+		}
+		list = append(list, j)
+	}
+	mine := *list[1]
+	reports := 0
+	for _, report := range []func() error{
+		func() error { return s.Report(t.Context(), &mine, []byte(`{"n":1}`)) },
+		func() error { return s.Recovered(t.Context(), &mine, []byte(`{"n":2}`)) },
+	} {
+		e.do = func() {
+			reports++
+			if err := report(); err != nil {
+				t.Error(err)
+			}
+			e.armed.Store(true) // a transaction that is repeated reports once more
+		}
+		e.armed.Store(true)
+		if lost, err := s.RenewAll(t.Context(), list); err != nil || len(lost) > 0 {
+			t.Errorf("lost %v, %v", lost, err)
+		}
+		e.armed.Store(false)
+	}
+	if reports != 2 {
+		t.Errorf("%d transactions of two renewals, with a report during each", reports)
+	}
+	if j, w, err := s.Job(t.Context(), "t", "b"); err != nil || string(j.Progress) != `{"n":2}` {
+		t.Errorf("reported: %+v, %v", j, err)
+	} else {
+		w.Cancel()
+	}
+	if err := s.Finish(t.Context(), list[1], nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Report(t.Context(), &mine, []byte(`{"n":3}`)); layer.KindOf(err) != layer.Conflict {
+		t.Errorf("a report of a job that has ended: %v", err)
+	}
+}
+
 // A job whose record cannot be read hides no others, keeps none from being taken, and can be removed or replaced.
 func TestStore_Jobs_damaged(t *testing.T) {
 	e := mustEngine(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,7 @@ type NodeName struct {
 	life     string
 	gossip   string      // set by the first Take
 	drained  atomic.Bool // the node has recorded that it is drained; it records it again if it retakes its name
+	draining sync.Mutex  // held by Drain
 	acted    atomic.Int64
 	patience time.Duration
 }
@@ -154,8 +156,8 @@ func (n *NodeName) Confirm(ctx context.Context) (holder string, err error) {
 	return now.Gossip, nil
 }
 
-// Hold answers questions whether the node is alive. It returns when ctx is done, when the store fails, or when another
-// node has the name; then holder is that node's gossip address.
+// Hold answers questions whether the node is alive, and takes back what a Drain that failed has recorded. It returns
+// when ctx is done, when the store fails, or when another node has the name; then holder is that node's gossip address.
 func (n *NodeName) Hold(ctx context.Context) (holder string, err error) {
 	for {
 		now, w, err := n.look(ctx)
@@ -169,6 +171,12 @@ func (n *NodeName) Hold(ctx context.Context) (holder string, err error) {
 		case now.Life != n.life || now.Asked != "":
 			w.Cancel()
 			if err := n.answer(ctx); err != nil {
+				return "", err
+			}
+			continue
+		case now.Drained && !n.drained.Load():
+			w.Cancel()
+			if err := n.works(ctx); err != nil {
 				return "", err
 			}
 			continue
@@ -201,6 +209,20 @@ func (n *NodeName) answer(ctx context.Context) error {
 	return err
 }
 
+// works records that the node is not drained, if it is not: a Drain may have been recorded although it failed.
+func (n *NodeName) works(ctx context.Context) error {
+	n.draining.Lock() // until the outcome of a Drain that runs is known
+	defer n.draining.Unlock()
+	_, err := n.change(ctx, func(now nodeName) nodeName {
+		if now.Life == n.life && now.Drained && !n.drained.Load() {
+			now = n.acts(now)
+			now.Drained = false
+		}
+		return now
+	})
+	return err
+}
+
 // acts returns the value after an action of the holder. It says that a drained node is drained also if it has lost its
 // name since, or if a node of a version without Drained has asked and so removed it.
 func (n *NodeName) acts(now nodeName) nodeName {
@@ -213,9 +235,10 @@ func (n *NodeName) acts(now nodeName) nodeName {
 // from gossip, which is late: they may be draining or leaving at the same moment. So each of them is looked up in the
 // transaction that records it, and of nodes that drain at the same moment all but the last succeed.
 //
-// If there is an error, it may be recorded nevertheless. A node that still works because of that calls Drain again,
-// which looks at the others again, and takes it back if none of them works any more. Not more than one call may run.
+// If there is an error, the node goes on working. It may be recorded nevertheless; then Hold takes it back.
 func (n *NodeName) Drain(ctx context.Context, others []string) (drained bool, err error) {
+	n.draining.Lock()
+	defer n.draining.Unlock()
 	drained, _, err = db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (bool, error) {
 		now, err := n.read(tx)
 		if err != nil {

@@ -108,7 +108,7 @@ func (n own) drainForOthers(ctx context.Context) error {
 	case err != nil:
 		return refused(err)
 	case !drained:
-		return console.Refused("no other node could do its background work: all others are drained or gone")
+		return console.Refused("no other node could do its background work: all others are drained, silent or gone")
 	}
 	n.handOver(ctx, n.cluster.Drain)
 	return nil
@@ -117,10 +117,10 @@ func (n own) drainForOthers(ctx context.Context) error {
 // drainWithin is how long the store may take to record that a node is drained.
 const drainWithin = 2 * time.Second
 
-// working returns the other members that are there and are not drained. One that is suspect keeps its work too.
+// working returns the other members that answer and are not drained. One that is silent may be dead.
 func working(members []cluster.Member) (names []string) {
 	for _, m := range members {
-		if !m.Self && m.Status != cluster.Left && !m.Draining {
+		if !m.Self && m.Status == cluster.Alive && !m.Draining {
 			names = append(names, m.Name)
 		}
 	}

@@ -133,8 +133,9 @@ func membersChanged(n *Node) func(cluster.Event) {
 		if e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted {
 			n.changed.Compare()
 		}
-		if e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted || e.Kind == cluster.MemberLeft {
-			n.resuming.begin()
+		gone := e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted || e.Kind == cluster.MemberLeft
+		if gone && n.running.Load() != nil { // otherwise it has not begun to resume anything
+			n.resuming.begin(n.survey)
 		}
 	}
 }

@@ -149,8 +149,8 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.resuming.begin()
-	n.survey = survey.New(survey.Of(n.store), n.resuming.watch(n.store, n.actors))
+	n.resuming.begin(nil)
+	n.survey = survey.New(survey.Of(n.store), n.resuming.watch(n))
 	n.running.Store(n.actors)
 	n.parts.add("actors", n.actors.Stop)
 	return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/actors"
-	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/survey"
 )
 
 // Which indexes are in use, and so are kept warm, is known only to the nodes that were asked for them. When such a node
@@ -19,22 +19,27 @@ const resumeAfter = 5 * time.Second
 // resuming says since when this node has looked for indexes to resume.
 type resuming struct{ from atomic.Pointer[time.Time] }
 
-// begin tells that indexes may have been in use on a node that has ended.
-func (r *resuming) begin() {
+// begin tells that indexes may have been in use on a node that has ended. sv is nil if the survey has not begun.
+func (r *resuming) begin(sv *survey.Survey) {
 	now := time.Now()
 	r.from.Store(&now)
+	if sv != nil {
+		sv.Again()
+	}
 }
 
 // watch returns what looks at the indexes of a database that have been read, and keeps those warm that somebody has
 // used lately and that nobody keeps warm.
-func (r *resuming) watch(store *layer.Store, system *actors.System) func(context.Context, []actors.IndexInfo) {
+func (r *resuming) watch(n *Node) func(context.Context, []actors.IndexInfo) {
+	store, system := n.store, n.actors
 	return func(ctx context.Context, indexes []actors.IndexInfo) {
 		from := r.from.Load()
 		if from == nil || time.Since(*from) > actors.WarmFor {
 			return
 		}
 		for _, ix := range indexes {
-			if ix.Behind < resumeAfter || ix.Behind > actors.WarmFor {
+			if ix.Behind < resumeAfter || ix.Behind > actors.WarmFor ||
+				!n.cluster.Owns(actors.DatabaseKind, ix.Database) {
 				continue
 			}
 			db, err := store.Database(ctx, ix.Database)

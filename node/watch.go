@@ -210,13 +210,13 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 	if err != nil {
 		return // the store does not answer, for which there is another event
 	}
+	w.survey.Note(list)
 	lag := time.Duration(0)
 	for _, ix := range list {
 		lag = max(lag, ix.Behind)
 	}
-	w.reportSkips(list)
 	w.lag.Store(lag.Milliseconds())
-	w.survey.Note(list)
+	w.reportSkips(list)
 	w.addUp()
 }
 

@@ -161,7 +161,7 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 		pending = &n
 	}
 	r.rec.figures(now, pending)
-	return r.lost(r.m.o.Store.Renew(ctx, r.job, r.rec.encode()))
+	return r.lost(r.m.o.Store.Report(ctx, r.job, r.rec.encode()))
 }
 
 // isWellAgain reports whether a run has lasted long enough, without a failing request now, to end a series of failures.

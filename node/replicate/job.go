@@ -55,7 +55,9 @@ func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *laye
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.running, job.ID)
+		if m.running[job.ID] == r { // not another run, if this one has lost its job and the node has it again
+			delete(m.running, job.ID)
+		}
 	}()
 	if err := r.work(ctx, stop); err != nil && ctx.Err() == nil && layer.KindOf(err) != layer.Conflict {
 		// The store failed. The job is tried again when its lease ends.
@@ -199,7 +201,7 @@ func (r *run) twice(ctx context.Context, holder string) error {
 // fault ends a replication of POST /_replicate with an error.
 func (r *run) fault(ctx context.Context, f *Fault) error {
 	r.rec.Fault = f
-	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
+	if err := r.m.o.Store.Report(ctx, r.job, r.rec.encode()); err != nil {
 		return err
 	}
 	return r.m.o.Store.Finish(ctx, r.job, nil)
@@ -215,7 +217,7 @@ func (r *run) copy(ctx, working context.Context) error {
 	defer e.close()
 	r.rec.happened("started", "", settings.MaxHistory)
 	r.m.count(func(c *Counts) { c.Starts++ })
-	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
+	if err := r.m.o.Store.Report(ctx, r.job, r.rec.encode()); err != nil {
 		return err
 	}
 	result, why := r.attend(ctx, working, t)
@@ -259,7 +261,7 @@ func (r *run) complete(ctx context.Context, result []byte) error {
 		}
 	}
 	r.rec.Result = result
-	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
+	if err := r.m.o.Store.Report(ctx, r.job, r.rec.encode()); err != nil {
 		return err
 	}
 	return r.m.o.Store.Finish(ctx, r.job, nil)

@@ -18,10 +18,10 @@ import (
 const (
 	// tick is the pause between two steps. If a step fails, the next pauses are longer, up to roundTime.
 	tick = time.Second
-	// In a step, a node reads at most atFirst databases that it has not read before. Otherwise it reads at most again
-	// of them again, or watched while somebody looks at the indexes. Each costs it some 0.17 ms of a processor, and
-	// some ten reads of the store, which all nodes share: every node does this. So atFirst is about one percent of a
-	// processor until all have been read, and again is little even for a store with many nodes.
+	// In a step, a node reads at most atFirst databases that it has not read before, or after Again. Otherwise it reads
+	// at most again of them again, or watched while somebody looks at the indexes. Each costs it some 0.17 ms of a
+	// processor, and some ten reads of the store, which all nodes share: every node does this. So atFirst is about one
+	// percent of a processor until all have been read, and again is little even for a store with many nodes.
 	atFirst = 60
 	again   = 10
 	watched = 40
@@ -105,6 +105,7 @@ type Survey struct {
 		sync.Mutex
 		of      map[string]*database // by name
 		unread  int                  // of them
+		hurry   int                  // how many are to be read again as fast as at first
 		indexes int                  // in all of them
 		looked  time.Time            // when somebody looked at the indexes
 		named   time.Time            // when the names of all were read; zero if they were not
@@ -119,9 +120,54 @@ type Survey struct {
 type database struct {
 	name    string
 	isRead  bool
-	queued  time.Time          // when it was put into the queue of old ones
-	seen    int                // the scan that found it last
-	indexes []actors.IndexInfo // by design document; replaced, not changed
+	queued  time.Time // when it was put into the queue of old ones
+	seen    int       // the scan that found it last
+	indexes []index   // by design document; replaced, not changed
+}
+
+// index is what is known of one.
+type index struct {
+	actors.IndexInfo
+	stale time.Time // since when it is known to be behind and not to advance; zero if it is not
+}
+
+// after returns what is known after an index has been read again. before is what was known of its database.
+func after(before []index, now actors.IndexInfo) index {
+	x := index{IndexInfo: now}
+	if now.Current {
+		return x
+	}
+	x.stale = time.Now()
+	i, known := find(before, now.Design)
+	if known && !before[i].Current && before[i].Seq == now.Seq && before[i].Signature == now.Signature {
+		x.stale = before[i].stale
+	}
+	return x
+}
+
+// info returns the state. An index is behind for at least as long as it has been seen to be: the change that it lacks
+// may have been followed by another one of its document, which is all that the store tells.
+func (x index) info() actors.IndexInfo {
+	if x.Behind > 0 {
+		x.Behind = max(x.Behind, time.Since(x.stale))
+	}
+	return x.IndexInfo
+}
+
+// find returns where the index of a design document is in a list, or belongs.
+func find(list []index, design string) (at int, found bool) {
+	return slices.BinarySearchFunc(list, design, func(x index, design string) int {
+		return strings.Compare(x.Design, design)
+	})
+}
+
+// infos returns the states of indexes.
+func infos(list []index) []actors.IndexInfo {
+	all := make([]actors.IndexInfo, len(list))
+	for i, x := range list {
+		all[i] = x.info()
+	}
+	return all
 }
 
 // New returns a Survey that knows nothing yet. If seen is not nil, it is called with the indexes of each database that
@@ -167,6 +213,13 @@ func (s *Survey) Look(ctx context.Context) {
 	if time.Since(before) >= tick/2 {
 		s.step(ctx)
 	}
+}
+
+// Again has all databases read again soon, as fast as after a start.
+func (s *Survey) Again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.hurry = len(s.mu.of)
 }
 
 // step reads the names of the databases if that is due, and then those databases that are. It returns false if the
@@ -296,11 +349,13 @@ func (s *Survey) next(n int) *database {
 	}
 	for len(s.mu.old) > 0 && n < s.pace() {
 		d := s.mu.old[0]
-		if s.mu.of[d.name] == d && time.Since(d.queued) < s.every() {
+		if s.mu.of[d.name] == d && time.Since(d.queued) < s.least() {
+			s.mu.hurry = 0 // all have been read lately
 			return nil
 		}
 		s.mu.old = s.mu.old[1:]
 		if s.mu.of[d.name] == d {
+			s.mu.hurry = max(0, s.mu.hurry-1)
 			s.requeue(d)
 			return d
 		}
@@ -327,13 +382,16 @@ func (s *Survey) least() time.Duration {
 
 // pace returns how many databases a step reads again. The caller holds mu.
 func (s *Survey) pace() int {
-	if s.isWatched() {
+	switch {
+	case s.mu.hurry > 0:
+		return atFirst
+	case s.isWatched():
 		return watched
 	}
 	return again
 }
 
-// every returns after which time a database is read again. The caller holds mu.
+// every returns after which time a database is read again, by the pace. The caller holds mu.
 func (s *Survey) every() time.Duration {
 	return max(s.least(), time.Duration(len(s.mu.of))*tick/time.Duration(s.pace()))
 }
@@ -345,13 +403,22 @@ func (s *Survey) Read(ctx context.Context, name string) ([]actors.IndexInfo, err
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		s.keep(name, list)
+		var before []index
+		if d := s.mu.of[name]; d != nil {
+			before = d.indexes
+		}
+		now := make([]index, len(list))
+		for i, x := range list {
+			now[i] = after(before, x)
+		}
+		s.keep(name, now)
+		return infos(now), nil
 	case layer.KindOf(err) == layer.NotFound:
 		s.forget(name)
 	case ctx.Err() == nil && !isLost(err) && s.mu.of[name] != nil:
 		s.keep(name, s.mu.of[name].indexes) // it is damaged; what was read before is the best that there is
 	}
-	return list, err
+	return nil, err
 }
 
 // ReadOne reads one index now, and remembers it.
@@ -370,18 +437,18 @@ func (s *Survey) ReadOne(ctx context.Context, database, design string) (actors.I
 	return list[0], nil
 }
 
-// Note remembers what was read elsewhere.
+// Note remembers what was read elsewhere, and sets for how long at least each index has been behind.
 func (s *Survey) Note(list []actors.IndexInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, x := range list {
-		d := s.mu.of[x.Database]
+	for n := range list {
+		d := s.mu.of[list[n].Database]
 		if d == nil || !d.isRead {
 			continue // all of it is read soon
 		}
-		i, known := slices.BinarySearchFunc(d.indexes, x.Design, func(x actors.IndexInfo, design string) int {
-			return strings.Compare(x.Design, design)
-		})
+		x := after(d.indexes, list[n])
+		list[n] = x.info()
+		i, known := find(d.indexes, x.Design)
 		if now := slices.Clone(d.indexes); known {
 			now[i] = x
 			d.indexes = now
@@ -393,7 +460,7 @@ func (s *Survey) Note(list []actors.IndexInfo) {
 }
 
 // keep remembers the indexes of a database. The caller holds mu.
-func (s *Survey) keep(name string, list []actors.IndexInfo) {
+func (s *Survey) keep(name string, list []index) {
 	d := s.mu.of[name]
 	switch {
 	case d == nil: // it is new, or its name has not been read yet
@@ -444,7 +511,7 @@ func (s *Survey) Known() Known {
 // All yields all indexes that are known, in any order, each as it was when it was read last.
 func (s *Survey) All() iter.Seq[actors.IndexInfo] {
 	s.mu.Lock()
-	all := make([][]actors.IndexInfo, 0, len(s.mu.of))
+	all := make([][]index, 0, len(s.mu.of))
 	for _, d := range s.mu.of {
 		if len(d.indexes) > 0 {
 			all = append(all, d.indexes)
@@ -454,7 +521,7 @@ func (s *Survey) All() iter.Seq[actors.IndexInfo] {
 	return func(yield func(actors.IndexInfo) bool) {
 		for _, list := range all {
 			for _, x := range list {
-				if !yield(x) {
+				if !yield(x.info()) {
 					return
 				}
 			}

@@ -297,3 +297,79 @@ func TestSurvey_reads(t *testing.T) {
 		}
 	})
 }
+
+// With very many databases none is read much later than the pace allows, also after the first round and after Again.
+func TestSurvey_pace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &store{of: map[string][]actors.IndexInfo{}}
+		const databases, round = 10_000, 1000 * time.Second
+		for i := range databases {
+			st.put(fmt.Sprintf("db%05d", i), 0)
+		}
+		s := st.survey()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.Run(ctx)
+		time.Sleep(200 * time.Second)
+		reads := func(d time.Duration) int64 {
+			st.reads.Store(0)
+			time.Sleep(d)
+			return st.reads.Load()
+		}
+		for range 4 {
+			if n := reads(round / 4); n < databases/4-100 || n > databases/4+100 {
+				t.Errorf("a quarter of a round reads %d databases", n)
+			}
+		}
+		s.Again()
+		if n := reads(databases / 60 * time.Second); n < databases-100 || n > databases+100 {
+			t.Errorf("%d databases are read soon", n)
+		}
+		if n := reads(round / 10); n > databases/10+100 {
+			t.Errorf("%d databases are read after that", n)
+		}
+	})
+}
+
+// An index that does not advance is behind for at least as long as it has been seen to be: the changes that it lacks
+// may be ever newer.
+func TestSurvey_stale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &store{of: map[string][]actors.IndexInfo{}}
+		s := st.survey()
+		put := func(seq string, current bool, behind time.Duration) {
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			st.of["a"] = []actors.IndexInfo{{Database: "a", Design: "_design/d", Signature: "s", Seq: seq,
+				Current: current, Behind: behind}}
+		}
+		behind := func(want time.Duration) {
+			t.Helper()
+			list, err := s.Read(t.Context(), "a")
+			if err != nil || len(list) != 1 || list[0].Behind != want {
+				t.Errorf("read: %+v, %v; want %v", list, err, want)
+			}
+			if one, err := s.ReadOne(t.Context(), "a", "_design/d"); err != nil || one.Behind != want {
+				t.Errorf("one read: %+v, %v; want %v", one, err, want)
+			}
+			for x := range s.All() {
+				if x.Behind != want {
+					t.Errorf("all: %+v, want %v", x, want)
+				}
+			}
+		}
+		put("1", false, time.Second)
+		behind(time.Second)
+		time.Sleep(time.Minute)
+		behind(time.Minute)
+		put("1", false, 2*time.Minute)
+		behind(2 * time.Minute)
+		put("2", false, time.Second) // it advances
+		behind(time.Second)
+		time.Sleep(time.Minute)
+		put("2", true, 0)
+		behind(0)
+		put("2", false, time.Second) // the change is new
+		behind(time.Second)
+	})
+}

@@ -43,10 +43,13 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			if err != nil {
 				return buildStarted{err: err}
 			}
-			o := &openBuild{Build: b}
+			o := &openBuild{Build: b, end: make(chan struct{})}
 			x.tree.Run(func() {
-				<-ctx.Done()
-				o.Close()
+				select {
+				case <-ctx.Done():
+					o.Close()
+				case <-o.end:
+				}
 			})
 			plan := b.Plan()
 			return buildStarted{build: o, plan: plan, done: t.resume(plan.Resumed)}
@@ -118,6 +121,7 @@ type openBuild struct {
 	ports.Build
 	mu     sync.Mutex
 	closed bool
+	end    chan struct{}  // closed with closed
 	steps  sync.WaitGroup // the running ones; none begins once closed is set
 }
 
@@ -153,7 +157,10 @@ func (o *openBuild) begin() bool {
 // Close waits for the running steps. It holds no lock meanwhile, for which simulated time would stand still.
 func (o *openBuild) Close() {
 	o.mu.Lock()
-	o.closed = true
+	if !o.closed {
+		o.closed = true
+		close(o.end)
+	}
 	o.mu.Unlock()
 	o.steps.Wait()
 	o.Build.Close()

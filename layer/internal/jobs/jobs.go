@@ -259,15 +259,6 @@ func claimFirst(s *db.Store, tx kv.Transaction, typ string, w Worker) (*Job, *Du
 // Renew reports that the worker is alive and stores progress, unless it is nil; then it costs only one small write. It
 // returns Conflict if another worker has taken over the job: the caller must stop at once.
 func (s Store) Renew(ctx context.Context, j *Job, progress []byte) error {
-	return s.renew(ctx, j, progress, false)
-}
-
-// Recovered is Renew for a run that has been going well for long enough that earlier failures no longer count.
-func (s Store) Recovered(ctx context.Context, j *Job, progress []byte) error {
-	return s.renew(ctx, j, progress, true)
-}
-
-func (s Store) renew(ctx context.Context, j *Job, progress []byte, recovered bool) error {
 	// Needs no transaction id: counting twice does no harm.
 	_, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		b, err := readBeat(s.Store, tx, j)
@@ -279,34 +270,65 @@ func (s Store) renew(ctx context.Context, j *Job, progress []byte, recovered boo
 		}
 		b.Count++
 		writeBeat(s.Store, tx, j, *b)
-		if progress == nil && !recovered {
+		if progress == nil {
 			return struct{}{}, nil
 		}
-		now, err := ReadJob(s.Store, tx, j.Type, j.ID)
-		if err != nil {
-			return struct{}{}, err
-		}
-		if now == nil || now.State != JobRunning || now.Token != j.Token {
-			return struct{}{}, jobLost(j)
-		}
-		if progress != nil {
-			now.Progress = progress
-			now.Advanced = now.Failures > 0 && (now.Advanced || j.Advanced)
-		}
-		if recovered {
-			now.wentWell()
-		}
-		WriteJob(s.Store, tx, now)
-		return struct{}{}, nil
+		return struct{}{}, report(s.Store, tx, j, progress, false)
 	})
 	s.Clock.Saw(c.Version)
 	if err == nil && progress != nil {
 		j.Progress = progress
 	}
-	if err == nil && recovered {
+	return err
+}
+
+// Report is Renew with progress for a job whose lease RenewAll renews. It leaves the heartbeat alone, since a conflict
+// there would keep RenewAll from renewing all the others too.
+func (s Store) Report(ctx context.Context, j *Job, progress []byte) error {
+	return s.report(ctx, j, progress, false)
+}
+
+// Recovered is Report for a run that has been going well for long enough that earlier failures no longer count.
+func (s Store) Recovered(ctx context.Context, j *Job, progress []byte) error {
+	return s.report(ctx, j, progress, true)
+}
+
+func (s Store) report(ctx context.Context, j *Job, progress []byte, recovered bool) error {
+	// Needs no transaction id: writing the same twice does no harm.
+	_, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		return struct{}{}, report(s.Store, tx, j, progress, recovered)
+	})
+	s.Clock.Saw(c.Version)
+	if err != nil {
+		return err
+	}
+	if progress != nil {
+		j.Progress = progress
+	}
+	if recovered {
 		j.wentWell()
 	}
-	return err
+	return nil
+}
+
+// report writes the progress of a running job to its record. It fails with Conflict if the caller no longer has it.
+func report(s *db.Store, tx kv.Transaction, j *Job, progress []byte, recovered bool) error {
+	now, err := ReadJob(s, tx, j.Type, j.ID)
+	if err != nil {
+		return err
+	}
+	if now == nil || now.State != JobRunning || now.Token != j.Token {
+		return jobLost(j)
+	}
+	if progress != nil {
+		now.Progress = progress
+		now.Advanced = now.Failures > 0 && (now.Advanced || j.Advanced)
+	}
+	if recovered {
+		now.wentWell()
+	}
+	WriteJob(s, tx, now)
+	return nil
 }
 
 func jobLost(j *Job) error {

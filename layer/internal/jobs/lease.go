@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -65,35 +66,39 @@ func (s Store) Release(ctx context.Context, typ string, w Worker) (next time.Tim
 const renewedAtOnce = 250
 
 // RenewAll renews the leases of jobs as Renew does without progress, with a transaction for many of them. It returns
-// those that other workers have taken over. Those of the rest are renewed unless there is an error.
+// those that other workers have taken over. Those of the rest are renewed unless there is an error, which keeps up to
+// renewedAtOnce of them from being renewed.
 func (s Store) RenewAll(ctx context.Context, jobs []*Job) (lost []*Job, err error) {
 	for some := range slices.Chunk(jobs, renewedAtOnce) {
-		gone, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]*Job, error) {
-			var gone []*Job
-			values := make([]kv.Future[[]byte], len(some))
-			for i, j := range some {
-				values[i] = tx.Get(jobBeatKey(s.Store, j))
-			}
-			for i, j := range some {
-				value, err := values[i].Wait()
-				if err != nil {
-					return nil, err
-				}
-				b, err := ParseBeat(value)
-				if err != nil || b.Token != j.Token { // nobody can renew one that cannot be read
-					gone = append(gone, j)
-					continue
-				}
-				b.Count++
-				writeBeat(s.Store, tx, j, *b)
-			}
-			return gone, nil
-		})
-		s.Clock.Saw(c.Version)
-		if err != nil {
-			return lost, err
-		}
-		lost = append(lost, gone...)
+		gone, failed := s.renewTogether(ctx, some)
+		lost, err = append(lost, gone...), errors.Join(err, failed)
 	}
-	return lost, nil
+	return lost, err
+}
+
+// renewTogether renews leases in one transaction, and returns the jobs that are lost.
+func (s Store) renewTogether(ctx context.Context, jobs []*Job) (lost []*Job, err error) {
+	lost, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]*Job, error) {
+		var gone []*Job
+		values := make([]kv.Future[[]byte], len(jobs))
+		for i, j := range jobs {
+			values[i] = tx.Get(jobBeatKey(s.Store, j))
+		}
+		for i, j := range jobs {
+			value, err := values[i].Wait()
+			if err != nil {
+				return nil, err
+			}
+			b, err := ParseBeat(value)
+			if err != nil || b.Token != j.Token { // nobody can renew one that cannot be read
+				gone = append(gone, j)
+				continue
+			}
+			b.Count++
+			writeBeat(s.Store, tx, j, *b)
+		}
+		return gone, nil
+	})
+	s.Clock.Saw(c.Version)
+	return lost, err
 }

@@ -328,6 +328,7 @@ export const follow = (name, params, show, say, asks = false) => {
       else asksUntil = Date.now() + refusedFor;
     } finally {
       clearTimeout(late);
+      mine.abort(); // also if what came could not be shown
     }
     if (stream !== mine) return;
     stream = null;
