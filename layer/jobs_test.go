@@ -3,11 +3,13 @@ package layer_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 func claim(tb testing.TB, s *layer.Store, lease time.Duration) *layer.Job {
@@ -292,6 +294,58 @@ func TestStore_Claim_grace(t *testing.T) {
 			return j.ID
 		})(); got != c.want {
 			t.Errorf("with a grace of %v: claimed %q, want %q", c.grace, got, c.want)
+		}
+	}
+}
+
+// A job that is not the first of the queue, since those before it are left to another worker, is claimed without touching
+// the entry of another one, and so is one whose worker is dead. The engine reuses the memory of rows, as it may.
+func TestStore_Claim_behindOthers(t *testing.T) {
+	const jobs = 20
+	e := faultkv.New(mustEngine(t), faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}})
+	s := mustStore(t, e, layer.Options{})
+	for i := range jobs {
+		enqueue(t, s, fmt.Sprintf("%02d", i))
+	}
+	left := map[string]bool{} // to others
+	for i := range jobs / 2 {
+		left[fmt.Sprintf("%02d", i)] = true
+	}
+	take := func(w layer.Worker, want int) {
+		t.Helper()
+		for n := range want {
+			j, err := layer.ClaimJob(t.Context(), s, "t", w)
+			if err != nil || j == nil {
+				t.Fatalf("%s has %d of %d jobs: %+v, %v", w.Name, n, want, j, err)
+			}
+		}
+	}
+	take(layer.Worker{Name: "a", Life: "1", Lease: time.Minute, Grace: func(id string) time.Duration {
+		if left[id] {
+			return time.Hour
+		}
+		return 0
+	}}, jobs/2)
+	take(layer.Worker{Name: "b", Life: "1", Lease: time.Millisecond}, jobs/2)
+	list := func() (running []string) {
+		for j, err := range s.Jobs(t.Context()) {
+			if err != nil || j.State != layer.JobRunning {
+				t.Fatalf("listed %+v, %v", j, err)
+			}
+			running = append(running, j.ID+j.Worker)
+		}
+		return running
+	}
+	if n := len(list()); n != jobs {
+		t.Errorf("%d jobs run", n)
+	}
+	heir := layer.Worker{Name: "c", Life: "1", Lease: time.Minute, Gone: func(w string) bool { return w == "b" }}
+	for range jobs / 2 {
+		takeOver(t, s, heir)
+	}
+	for _, j := range list() {
+		if strings.HasSuffix(j, "b") {
+			t.Errorf("%s still runs", j)
 		}
 	}
 }

@@ -408,9 +408,18 @@ func (t *tokens) of(user string) string {
 
 // ours reports whether a token is that of any user.
 func (t *tokens) ours(token string) bool {
-	name, _, _ := strings.Cut(token, ".")
-	user, err := base64.RawURLEncoding.DecodeString(name)
-	return err == nil && t.valid(string(user), token)
+	_, ours := t.user(token)
+	return ours
+}
+
+// user returns whose token it is.
+func (t *tokens) user(token string) (name string, ours bool) {
+	encoded, _, _ := strings.Cut(token, ".")
+	user, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil || !t.valid(string(user), token) {
+		return "", false
+	}
+	return string(user), true
 }
 
 func (t *tokens) valid(user, token string) bool {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/divandb/divan/node/console/state"
 )
 
 // DeleteHeader names the database that a request of the page deletes, escaped as in its path.
@@ -15,7 +17,7 @@ const DeleteHeader = "X-Divan-Delete-Database"
 //
 // Each segment of a path below the prefix is escaped twice, full stops too: browsers and proxies remove the segments
 // "." and "..", which documents and attachments can be named, also if they are escaped once, and the rest would name
-// something else. A database is only deleted if DeleteHeader names it.
+// something else. A database is only deleted if DeleteHeader names it, which is an event like what Act does.
 func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, prefix) {
@@ -39,9 +41,52 @@ func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 		}
 		w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.Method == http.MethodDelete && !strings.Contains(inner.URL.RawPath[1:], "/") { // a whole database
+			name := inner.URL.Path[1:]
+			answered := &answered{ResponseWriter: w}
+			api.ServeHTTP(answered, inner)
+			c.deleted(r, name, answered.status)
+			return
+		}
 		api.ServeHTTP(w, inner)
 	})
 }
+
+// deleted records that the page has deleted a database, or tried to.
+func (c *Console) deleted(r *http.Request, name string, status int) {
+	user, _ := c.tokens.user(r.Header.Get(TokenHeader))
+	e := state.Event{Kind: state.ActionDone, User: user, Database: name, Object: "database deleted"}
+	switch {
+	case status >= http.StatusInternalServerError || status == 0:
+		e.Object = "perhaps not done: " + e.Object
+	case status >= http.StatusMultipleChoices:
+		e.Object = "not done: " + e.Object
+	}
+	c.o.Events.Record(e)
+}
+
+// answered remembers the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answered) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *answered) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // meant returns the request to the API that a request of the page stands for, or why it is refused.
 func meant(r *http.Request, prefix string) (inner *http.Request, refusal string) {

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/state"
 )
 
 // A page can have what it expects answered with 200, so that it is no error in the console of its browser.
@@ -91,8 +94,12 @@ func softened(t *testing.T, status *int) http.Handler {
 }
 
 func TestGuard(t *testing.T) {
-	_, consoles, _ := cluster(1)
+	_, consoles, recorders := cluster(1)
+	status := 0 // of what the API answers, unless 0
 	h := console.Guard(consoles[0], "/page/couch/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status > 0 {
+			w.WriteHeader(status)
+		}
 		_, _ = fmt.Fprint(w, r.Method, " ", r.URL.EscapedPath(), "?", r.URL.RawQuery)
 	}))
 	get := httptest.NewRecorder()
@@ -143,5 +150,23 @@ func TestGuard(t *testing.T) {
 		if want := c.status == 200 && strings.HasPrefix(c.path, "/page/"); sandboxed != want {
 			t.Errorf("%s: header %v", c.path, w.Header())
 		}
+	}
+	// Databases that are deleted are events.
+	for _, status = range []int{200, 202, 404, 503} {
+		r := httptest.NewRequest("DELETE", "/page/couch/a%252Fb", nil)
+		r.Header.Set(console.TokenHeader, token)
+		r.Header.Set(console.DeleteHeader, "a%2Fb")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	var got []string
+	for _, e := range recorders[0].List(time.Time{}, 100) {
+		if e.Kind == state.ActionDone {
+			got = append(got, e.User+" "+e.Database+" "+e.Object)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"anna a/b database deleted", "anna a/b database deleted", "anna a/b not done: database deleted",
+		"anna a/b perhaps not done: database deleted", "anna named database deleted"}; !slices.Equal(got, want) {
+		t.Errorf("events %q", got)
 	}
 }

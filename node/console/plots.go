@@ -37,7 +37,8 @@ func (c *local) plotsHere(_ context.Context, q plotQuestion) (map[string]state.V
 // Plots returns series of all nodes.
 func (c *Console) Plots(ctx context.Context, q PlotQuery) state.Plots {
 	now := time.Now()
-	r := history.Last(now, q.Span)
+	// Of a later step some nodes may not have a value yet, so that a sum would lack them.
+	r := history.Last(now.Add(-history.Measured), q.Span)
 	if from := min(q.From, r.Start+(r.Count-1)*r.Step); from > r.Start { // the sum cannot overflow
 		later := (from - r.Start + r.Step - 1) / r.Step
 		r.Start += later * r.Step

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,7 +104,7 @@ func readBeats(s *db.Store, snapshot kv.Reader, typ string) kv.RangeIterator {
 func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (first *DueJob, err error) {
 	now := time.Now()
 	for rows.Next() {
-		j := &DueJob{key: rows.KeyValue().Key}
+		j := &DueJob{key: bytes.Clone(rows.KeyValue().Key)}
 		rest := j.key[prefix:]
 		if j.at, rest, err = tuple.TakeInt(rest); err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func runningJobs(s *db.Store, typ string, beats, old kv.RangeIterator, prefix in
 	var seen []seenJob
 	for beats.Next() {
 		row := beats.KeyValue()
-		j := &DueJob{key: row.Key}
+		j := &DueJob{key: bytes.Clone(row.Key)}
 		if j.ID, _, err = tuple.TakeString(row.Key[prefix:]); err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func runningJobs(s *db.Store, typ string, beats, old kv.RangeIterator, prefix in
 		return nil, err
 	}
 	for old != nil && old.Next() {
-		j := &DueJob{key: old.KeyValue().Key}
+		j := &DueJob{key: bytes.Clone(old.KeyValue().Key)}
 		rest := j.key[prefix:]
 		if j.millis, rest, err = tuple.TakeInt(rest); err != nil {
 			return nil, err

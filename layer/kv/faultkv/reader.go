@@ -1,6 +1,7 @@
 package faultkv
 
 import (
+	"bytes"
 	"sync"
 
 	"github.com/divandb/divan/layer/kv"
@@ -32,7 +33,7 @@ func (r rangesReader) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
 	if !ok {
 		return nil, false
 	}
-	return &iterator{below: below, check: r.check}, true
+	return &iterator{below: below, check: r.check, kept: true}, true
 }
 
 func (r reader) Get(key []byte) kv.Future[[]byte] {
@@ -83,19 +84,21 @@ func (f *future[T]) Wait() (v T, err error) {
 	return f.below.Wait()
 }
 
-// iterator may fail between any two rows.
+// iterator may fail between any two rows. A row does not outlive the next one: whoever keeps it must have copied it.
 type iterator struct {
 	below kv.RangeIterator // nil if the read failed at once
 	check func() error
 	rows  int
 	err   error
+	kept  bool // rows may be kept
+	row   kv.KeyValue
 }
 
 // rowsPerCheck is the number of rows between two checks, since the rows of a batch arrive together.
 const rowsPerCheck = 16
 
 func (it *iterator) Next() bool {
-	if it.err != nil || it.below == nil {
+	if it.spoil(); it.err != nil || it.below == nil {
 		return false
 	}
 	if it.rows%rowsPerCheck == 0 {
@@ -104,14 +107,32 @@ func (it *iterator) Next() bool {
 		}
 	}
 	it.rows++
-	return it.below.Next()
+	if !it.below.Next() {
+		return false
+	}
+	if it.row = it.below.KeyValue(); !it.kept {
+		it.row = kv.KeyValue{Key: bytes.Clone(it.row.Key), Value: bytes.Clone(it.row.Value)}
+	}
+	return true
+}
+
+// spoil overwrites the row, as an engine may that reuses its memory.
+func (it *iterator) spoil() {
+	if it.kept {
+		return
+	}
+	for _, b := range [][]byte{it.row.Key, it.row.Value} {
+		for i := range b {
+			b[i] = 0xdb
+		}
+	}
 }
 
 func (it *iterator) KeyValue() kv.KeyValue {
 	if it.err != nil || it.below == nil {
 		return kv.KeyValue{}
 	}
-	return it.below.KeyValue()
+	return it.row
 }
 
 func (it *iterator) Err() error {
@@ -122,6 +143,7 @@ func (it *iterator) Err() error {
 }
 
 func (it *iterator) Close() {
+	it.spoil()
 	if it.below != nil {
 		it.below.Close()
 	}

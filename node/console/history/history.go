@@ -102,20 +102,34 @@ func (r *ring) get(at int64) float32 {
 	return r.values[at%n]
 }
 
-// Run reads a node every Step until ctx ends. read must not block for long.
+// Run reads a node in the middle of every Step until ctx ends. read must not block for long.
 func (h *History) Run(ctx context.Context, read func() Reading) {
-	tick := time.NewTicker(Step)
-	defer tick.Stop()
 	h.Add(time.Now(), read())
+	wait := time.NewTimer(untilMiddle(time.Now()))
+	defer wait.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-wait.C:
 			h.Add(time.Now(), read())
+			wait.Reset(untilMiddle(time.Now()))
 		}
 	}
 }
+
+// untilMiddle returns the time until the middle of this step, or of the next one. All nodes are read at that time, so
+// that their sums are of one moment, and it is far from the ends of the step, so that none is missed or has two.
+func untilMiddle(now time.Time) time.Duration {
+	into := time.Duration(now.UnixNano()) % Step
+	if into < Step/2 {
+		return Step/2 - into
+	}
+	return Step + Step/2 - into
+}
+
+// Measured is how long after the begin of a step all nodes have its value.
+const Measured = Step/2 + 500*time.Millisecond
 
 // Add adds a reading. It panics if the reading does not have a value for each series.
 func (h *History) Add(now time.Time, r Reading) {

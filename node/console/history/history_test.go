@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,13 +110,13 @@ func TestHistory_Run(t *testing.T) {
 		h := history.New()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		docs := 0.0
+		began := time.Now()
 		go func() {
 			defer close(done)
-			h.Run(ctx, func() history.Reading { docs += 50; return reading(docs, 1) })
+			h.Run(ctx, func() history.Reading { return reading(10*time.Since(began).Seconds(), 1) })
 		}()
-		time.Sleep(time.Hour + time.Second)
-		got := h.Read(both, history.Last(time.Now(), time.Hour))
+		time.Sleep(time.Hour + history.Measured)
+		got := h.Read(both, history.Last(time.Now().Add(-history.Measured), time.Hour))
 		for i, v := range got["docs_written"] {
 			if v != 10 {
 				t.Fatalf("value %d is %v", i, v)
@@ -126,6 +127,31 @@ func TestHistory_Run(t *testing.T) {
 		}
 		cancel()
 		<-done
+	})
+}
+
+// Nodes that were started at different times have values of the same steps, so that no sum lacks one of them.
+func TestHistory_Run_together(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var nodes []*history.History
+		for _, pause := range []time.Duration{1700, 900, 3300} {
+			time.Sleep(pause * time.Millisecond)
+			h := history.New()
+			nodes = append(nodes, h)
+			go h.Run(ctx, func() history.Reading { return reading(0, 1) })
+		}
+		time.Sleep(time.Minute)
+		for range 100 {
+			time.Sleep(170 * time.Millisecond)
+			last := history.Last(time.Now().Add(-history.Measured), 20*time.Second)
+			for i, h := range nodes {
+				if got := text(t, h.Read(both, last)); strings.Contains(got, "null") {
+					t.Errorf("node %d at %v: %s", i, time.Now(), got)
+				}
+			}
+		}
 	})
 }
 

@@ -65,6 +65,31 @@ func TestPage_oldValue(t *testing.T) {
 	}
 }
 
+// A sum says since when it has a node that has been started later than the others.
+func TestPage_laterNode(t *testing.T) {
+	api := answers()
+	values, late := make(state.Values, 180), make(state.Values, 180)
+	for i := range values {
+		if values[i] = 10; i < 100 {
+			late[i] = float32(math.NaN())
+		}
+	}
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local)
+	nodes := []state.PlotLine{{Node: "n1", Values: values}, {Node: "n2", Values: late}}
+	api["plots"] = state.Plots{Start: start.Unix(), Step: 5, Plots: []state.Plot{
+		{Series: state.Series{Name: "docs_written", Title: "written", How: state.Sum}, All: values, Nodes: nodes},
+		{Series: state.Series{Name: "commit_p50", Title: "median", How: state.Max}, All: values, Nodes: nodes}}}
+	url, _, _ := flaky(t, api)
+	p := browser.Start(t).Open(url+"/_dashboard/#/storage", browser.View{})
+	defer p.Close()
+	p.WaitText("median")
+	var got []string
+	p.Eval(`[...document.querySelectorAll('.tile')].map(t => t.innerText.replace(/\s+/g, ' ').trim())`, &got)
+	if strings.Join(got, "; ") != "written 10 with n2 since 12:08:20; median 10" {
+		t.Errorf("the tiles are %q", got)
+	}
+}
+
 // The box for SQL offers databases by what is typed: there may be more than a list can have.
 func TestPage_sqlNames(t *testing.T) {
 	api := answers()

@@ -62,6 +62,14 @@ const fresh = 2; // steps: a value before is not that of now, and nodes have not
 
 const hovered = new Set(); // of the plots on the page: they show the same moment
 
+/** Says since when a sum has nodes that began later than others: what a node measured is lost when it ends. */
+const joined = (nodes, clock) => {
+  const first = nodes.map(n => n.values.findIndex(v => v !== null));
+  const begin = Math.min(...first.filter(i => i >= 0));
+  const late = nodes.flatMap((n, k) => (first[k] > begin + fresh ? [`${text(n.node)} since ${clock(first[k])}`] : []));
+  return late.length ? `with ${late.join(', ')}` : '';
+};
+
 /**
  * A plot of one series of all nodes: thin lines for nodes, a thick one for the cluster. It shows the values at the time
  * below the pointer, or that the arrow keys have moved to, as all plots on the page do.
@@ -92,6 +100,9 @@ export const plot = (p, start, step) => {
     newest === last
       ? ''
       : `last ${measure(p.all[newest], p.unit)} at ${clock((start + newest * step) * 1000).slice(0, 8)}`;
+  const note = [before, p.how === 'sum' ? joined(p.nodes, i => clock((start + i * step) * 1000).slice(0, 8)) : '']
+    .filter(Boolean)
+    .join(' · ');
   const show = i => {
     const at = i === null ? last : i;
     mark.setAttribute('x1', i === null ? -1 : (i * w) / Math.max(1, count - 1));
@@ -99,7 +110,7 @@ export const plot = (p, start, step) => {
     value.textContent = measure(at < 0 ? null : p.all[at], p.unit);
     const each =
       i !== null && p.nodes.length > 1 ? p.nodes.map(n => `${text(n.node)} ${measure(n.values[i], p.unit)}`) : [];
-    said.textContent = i === null ? before : [clock((start + i * step) * 1000), ...each].join(' · ');
+    said.textContent = i === null ? note : [clock((start + i * step) * 1000), ...each].join(' · ');
   };
   show(null);
   const tell = i => {
