@@ -298,8 +298,9 @@ func TestStore_Claim_grace(t *testing.T) {
 	}
 }
 
-// A job that is not the first of the queue, since those before it are left to another worker, is claimed without touching
-// the entry of another one, and so is one whose worker is dead. The engine reuses the memory of rows, as it may.
+// A job that is not the first of the queue, since those before it are left to another worker, is claimed without
+// touching the entry of another one, and so is one whose worker is dead. The engine reuses the memory of rows, as it
+// may.
 func TestStore_Claim_behindOthers(t *testing.T) {
 	const jobs = 20
 	e := faultkv.New(mustEngine(t), faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}})

@@ -45,15 +45,15 @@ func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 			name := inner.URL.Path[1:]
 			answered := &answered{ResponseWriter: w}
 			api.ServeHTTP(answered, inner)
-			c.deleted(r, name, answered.status)
+			databaseDeleted(c, r, name, answered.status)
 			return
 		}
 		api.ServeHTTP(w, inner)
 	})
 }
 
-// deleted records that the page has deleted a database, or tried to.
-func (c *Console) deleted(r *http.Request, name string, status int) {
+// databaseDeleted records that the page has deleted a database, or tried to.
+func databaseDeleted(c *Console, r *http.Request, name string, status int) {
 	user, _ := c.tokens.user(r.Header.Get(TokenHeader))
 	e := state.Event{Kind: state.ActionDone, User: user, Database: name, Object: "database deleted"}
 	switch {

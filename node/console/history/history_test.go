@@ -136,8 +136,9 @@ func TestHistory_Run_together(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var nodes []*history.History
-		for _, pause := range []time.Duration{1700, 900, 3300} {
-			time.Sleep(pause * time.Millisecond)
+		for _, pause := range []string{"1.7s", "0.9s", "3.3s"} {
+			wait, _ := time.ParseDuration(pause)
+			time.Sleep(wait)
 			h := history.New()
 			nodes = append(nodes, h)
 			go h.Run(ctx, func() history.Reading { return reading(0, 1) })
