@@ -281,6 +281,9 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 		c.o.Events.Record(state.Event{Kind: state.Resharded, User: user, Database: a.Database, Count: int64(a.Shards)})
 	}
 	c.o.Events.Record(e)
+	if a.Database != "" {
+		c.known.change(a.Database) // also if it is not known whether it is done
+	}
 	if done {
 		return nil
 	}

@@ -88,8 +88,8 @@ type known struct {
 }
 
 type knownDatabase struct {
-	state.Database
-	at time.Time
+	state.Database           // without a name if it was never read
+	at, changed    time.Time // when its reading began, and when an action of this node has changed it
 }
 
 // get returns what is known about a database, and whether that is new enough, and all of it if it must be whole.
@@ -97,16 +97,34 @@ func (k *known) get(name string, whole bool) (d state.Database, ok, fresh bool) 
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e, ok := k.mu.of[name]
-	return e.Database, ok, ok && time.Since(e.at) < knownFor && (!whole || e.Indexes != nil || e.Error != "")
+	ok = ok && e.Name != ""
+	fresh = ok && e.at.After(e.changed) && time.Since(e.at) < knownFor
+	return e.Database, ok, fresh && (!whole || e.Indexes != nil || e.Error != "")
 }
 
-func (k *known) put(d state.Database) {
+// put remembers what was read about a database since a moment.
+func (k *known) put(d state.Database, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	changed := k.room()[d.Name].changed
+	k.mu.of[d.Name] = knownDatabase{d, since, changed}
+}
+
+// change notes that a database is to be read again. What is being read of it may be older than the change.
+func (k *known) change(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e := k.room()[name]
+	e.changed = time.Now()
+	k.mu.of[name] = e
+}
+
+// room returns the map, empty if it was full. The caller holds the lock.
+func (k *known) room() map[string]knownDatabase {
 	if k.mu.of == nil || len(k.mu.of) >= maxKnown {
 		k.mu.of = map[string]knownDatabase{}
 	}
-	k.mu.of[d.Name] = knownDatabase{d, time.Now()}
+	return k.mu.of
 }
 
 // readAll reads what is not known about databases, or too old, until readWithin has passed. It reports whether it has
@@ -119,6 +137,7 @@ func readAll(ctx context.Context, c *Console, names []string, whole bool) bool {
 	for range min(readers, len(names)) {
 		reading.Go(func() {
 			for name := range work {
+				since := time.Now()
 				d, err := c.o.Here.Database(ctx, name, whole)
 				if ctx.Err() != nil {
 					continue
@@ -126,7 +145,7 @@ func readAll(ctx context.Context, c *Console, names []string, whole bool) bool {
 				if d.Name = name; err != nil {
 					d.Error = short(c.o.told(err))
 				}
-				c.known.put(d)
+				c.known.put(d, since)
 			}
 		})
 	}

@@ -230,6 +230,43 @@ func TestConsole_Databases(t *testing.T) {
 	}
 }
 
+// What an action has changed of a database is read again at once, also if it was being read meanwhile.
+func TestConsole_Databases_changed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(1)
+		p := net.parts[0]
+		p.databases, p.slow = 2, time.Second
+		q := table.Query{Database: "db00001"}
+		read := func(want int64) {
+			t.Helper()
+			before := p.reads.Load()
+			if page, err := consoles[0].Databases(t.Context(), q); err != nil || len(page.Rows) != 1 || page.Partial != "" {
+				t.Errorf("%+v, %v", page, err)
+			}
+			if n := p.reads.Load() - before; n != want {
+				t.Errorf("it was read %d times, want %d", n, want)
+			}
+		}
+		reshard := func() {
+			a := console.Action{Do: "reshard", Database: "db00001", Shards: 4}
+			if err := consoles[0].Act(t.Context(), "anna", a); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		reshard() // before it was ever read
+		read(1)
+		read(0)
+		reshard()
+		read(1)
+		time.Sleep(21 * time.Second)
+		time.AfterFunc(time.Second/2, reshard)
+		read(1)
+		read(1)
+		read(0)
+	})
+}
+
 // What nodes do in databases is added up.
 func TestConsole_Databases_rates(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -107,9 +107,9 @@ const one = (place, say, node, id) => {
       },
       say,
     ),
-    list(place, 'tree', 'Below it', columns(true), none('It supervises no actor.'), () => {}, '', true, {
-      node,
-      parent: id,
+    list(place, 'tree', 'Below it', columns(true), none('It supervises no actor.'), () => {}, {
+      asks: true,
+      more: { node, parent: id },
     }),
     follow(
       'events',
@@ -133,19 +133,14 @@ const one = (place, say, node, id) => {
   return () => ends.forEach(end => end());
 };
 
-export const actors = (place, say, [node, ...id], query) => {
+export const actors = (place, say, [node, ...id]) => {
   if (node !== undefined && id.length) return one(place, say, node, id.join('/'));
   const ends = [
-    list(place, 'tree', 'Supervision trees', columns(true), none('No actor runs.'), () => {}, '', true),
-    list(
-      place,
-      'actors',
-      'All actors',
-      columns(false),
-      none('No actor runs.'),
-      say,
-      new URLSearchParams(query).get('search') || '',
-    ),
+    list(place, 'tree', 'Supervision trees', columns(true), none('No actor runs.'), () => {}, {
+      asks: true,
+      as: 'tree.',
+    }),
+    list(place, 'actors', 'All actors', columns(false), none('No actor runs.'), say),
   ];
   return () => ends.forEach(end => end());
 };

@@ -1,8 +1,8 @@
 // The databases, or one of them.
-import { el, shown, section, text, count, plural, bytes, measure, link } from './dom.js';
+import { el, shown, section, text, count, plural, bytes, measure, link, redraw } from './dom.js';
 import { list, table } from './table.js';
 import { ask, confirm, button } from './actions.js';
-import { act, couch, deleteDatabase, path, read, sql } from './source.js';
+import { act, couch, deleteDatabase, onActed, path, read, sql } from './source.js';
 import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
@@ -84,13 +84,19 @@ const create = () => {
   );
 };
 
-/** How the number of changes shards has changed. */
+/**
+ * How the number of changes shards has changed: know, which takes how many there are, and ends. It is read again when
+ * that changes, and after an action.
+ */
 const reshards = (place, name) => {
+  const box = el('div', {});
+  place.append(box);
   const load = recovering(
     async current => {
       const maps = JSON.parse(await couch('GET', path(name, '_changes', '_meta'), { since: '0' })).maps;
       if (!current() || maps.length < 2) return;
-      place.append(
+      redraw(
+        box,
         section(
           'History of the changes shards',
           table(
@@ -111,7 +117,19 @@ const reshards = (place, name) => {
     () => {},
   );
   load();
-  return load.ends;
+  const stays = onActed(load);
+  let known;
+  return {
+    know: shards => {
+      if (shards === undefined) return;
+      if (known !== undefined && known !== shards) load();
+      known = shards;
+    },
+    ends: () => {
+      stays();
+      load.ends();
+    },
+  };
 };
 
 const countedAtOnce = 2000; // documents, for which no node takes as long as a slow statement
@@ -249,7 +267,12 @@ const one = (place, say, name) => {
   );
   const stops = [
     conflicts.ends,
-    list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, '', true, of),
+    list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, {
+      asks: true,
+      more: of,
+      as: 'figures.',
+      read: p => p.rows.length && shardMaps.know(p.rows[0].shards),
+    }),
     list(
       place,
       'indexes',
@@ -257,9 +280,7 @@ const one = (place, say, name) => {
       indexColumns,
       none('Its design documents have no views.'),
       say,
-      '',
-      true,
-      of,
+      { asks: true, more: of, as: 'indexes.' },
     ),
     list(
       place,
@@ -268,22 +289,21 @@ const one = (place, say, name) => {
       shardColumns,
       none('No one listens to its changes.'),
       say,
-      '',
-      true,
-      of,
+      { asks: true, more: of, as: 'shards.' },
     ),
-    reshards(place, name),
   ];
+  const shardMaps = reshards(place, name);
+  stops.push(shardMaps.ends);
   return { know: conflicts.know, ends: () => stops.forEach(s => s()) };
 };
 
-export const databases = (place, say, [name, ...rest], query) => {
+export const databases = (place, say, [name, ...rest]) => {
   if (name === undefined) {
     place.append(create());
     return list(place, 'databases', 'Databases', columns, none('There is no database yet.'), say);
   }
   if (rest[0] === 'failures') return failures(place, say, name, rest[1]);
-  if (rest.length) return documents(place, say, name, rest, query);
+  if (rest.length) return documents(place, say, name, rest);
   let drawn = null;
   const draw = () => (drawn ||= one(place, say, name));
   const load = recovering(

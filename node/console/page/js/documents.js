@@ -4,6 +4,7 @@ import { table } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
 import { recovering, trouble } from './recovery.js';
+import { given, note, pagesBefore } from './address.js';
 
 const pageSize = 50,
   previewBytes = 160,
@@ -12,18 +13,19 @@ const shows = { all: 'All', design: 'Design documents', conflicts: 'With conflic
 
 /** Rows {id, rev} of a part of the documents, and whether there are more. */
 const ids = async (name, q) => {
+  const from = q.after || q.from;
   if (q.show === 'conflicts') {
     const found = await sql(
       name,
-      `SELECT DISTINCT id FROM conflicts WHERE NOT deleted AND id >= ${literal(q.from)}
+      `SELECT DISTINCT id FROM conflicts WHERE NOT deleted AND id >= ${literal(from)}
       ORDER BY id LIMIT ${pageSize + 1}`,
     );
     return found.results[0].rows.map(([id]) => ({ id }));
   }
   const range =
     q.show === 'design'
-      ? { startkey: q.from > '_design/' ? q.from : '_design/', endkey: '_design0' }
-      : { startkey: q.from };
+      ? { startkey: from > '_design/' ? from : '_design/', endkey: '_design0' }
+      : { startkey: from };
   const params = { limit: pageSize + 1 };
   for (const [k, v] of Object.entries(range)) if (v) params[k] = JSON.stringify(v);
   return JSON.parse(await couch('GET', path(name, '_all_docs'), params)).rows.map(r => ({
@@ -51,10 +53,24 @@ const previews = async (name, rows) => {
   );
 };
 
-const list = (place, name, query, say) => {
-  const given = new URLSearchParams(query),
-    q = { from: given.get('from') || '', show: given.get('show') || 'all' },
-    before = [];
+const list = (place, name, say) => {
+  const told = given(),
+    show = told.get('show'),
+    q = {
+      from: told.get('from') || '',
+      show: Object.hasOwn(shows, show) ? show : 'all',
+      after: told.get('after') || '',
+    },
+    before = pagesBefore('');
+  /** Notes what is shown, and shows it. turned: it is another page. */
+  const changed = turned => {
+    if (!turned) {
+      q.after = '';
+      before.length = 0;
+    }
+    note({ ...q, show: q.show === 'all' ? '' : q.show }, turned, '', before);
+    load();
+  };
   const body = el('div', {}),
     said = el('span', { class: 'dim', role: 'status' });
   const from = el('input', { type: 'search', placeholder: 'from id …', 'aria-label': 'From id', value: q.from });
@@ -92,7 +108,7 @@ const list = (place, name, query, say) => {
           disabled: !on,
           click: () => {
             go();
-            load();
+            changed(true);
           },
         },
         label,
@@ -122,22 +138,22 @@ const list = (place, name, query, say) => {
         : el(
             'p',
             { class: 'none' },
-            q.show === 'conflicts'
+            q.show === 'conflicts' && !q.after && !q.from
               ? 'No document has a conflict.'
-              : q.from
+              : q.after || q.from
                 ? 'There is no document from this id on.'
                 : 'There is no document yet.',
           ),
-      next !== null || before.length
+      next !== null || q.after
         ? el(
             'div',
             { class: 'pages' },
-            step('‹ back', before.length > 0, () => {
-              q.from = before.pop();
+            step(before.length || !q.after ? '‹ back' : '‹ first', !!q.after, () => {
+              q.after = before.pop() || ''; // who was sent the address has no pages before
             }),
             step('next ›', next !== null, () => {
-              before.push(q.from);
-              q.from = next;
+              before.push(q.after);
+              q.after = next;
             }),
           )
         : '',
@@ -156,14 +172,12 @@ const list = (place, name, query, say) => {
     clearTimeout(typed);
     typed = setTimeout(() => {
       q.from = from.value;
-      before.length = 0;
-      load();
+      changed();
     }, 250);
   });
   choice.addEventListener('change', () => {
     q.show = choice.value;
-    before.length = 0;
-    load();
+    changed();
   });
   place.append(
     el(
@@ -191,8 +205,8 @@ const list = (place, name, query, say) => {
 };
 
 /** The pages below #/databases/NAME: docs, doc/ID and new. */
-export const documents = (place, say, name, [what, id], query) => {
-  if (what === 'docs') return list(place, name, query, say);
+export const documents = (place, say, name, [what, id]) => {
+  if (what === 'docs') return list(place, name, say);
   if (what === 'doc' && id) return documentPage(place, say, name, id);
   if (what === 'new') return documentPage(place, say, name, null);
   place.append(section(text(name), el('p', { class: 'none' }, 'There is no such page.')));

@@ -2,10 +2,11 @@
 import { el, shown, section, count, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table } from './table.js';
+import { given, note } from './address.js';
 import { story, eventColumns } from './stories.js';
 
-export const events = (place, say, rest, query) => {
-  const q = { search: new URLSearchParams(query).get('search') || '', limit: 50 },
+export const events = (place, say, rest) => {
+  const q = { search: given().get('search') || '', limit: 50 },
     id = rest.join('/');
   const box = el('input', {
     type: 'search',
@@ -64,6 +65,7 @@ export const events = (place, say, rest, query) => {
     clearTimeout(typed);
     typed = setTimeout(() => {
       q.search = box.value;
+      note({ search: q.search });
       start();
     }, 250);
   });

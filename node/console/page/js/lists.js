@@ -9,7 +9,6 @@ const none = what => () => el('p', { class: 'none' }, what);
 const database = name => link(['databases', name], text(name));
 const node = name => link(['nodes', name], text(name));
 const trouble = s => (s ? el('span', { class: 'bad' }, ` ${text(s)}`) : '');
-const searched = query => new URLSearchParams(query).get('search') || '';
 
 export const shardColumns = [
   {
@@ -180,8 +179,8 @@ const sessionColumns = [
   },
 ];
 
-const view = (name, caption, columns, empty) => (place, say, rest, query) =>
-  list(place, name, caption, columns, none(empty), say, searched(query));
+const view = (name, caption, columns, empty) => (place, say) =>
+  list(place, name, caption, columns, none(empty), say);
 
 export const feeds = view(
   'shards',
@@ -202,7 +201,7 @@ export const replications = view(
   'No replication runs or waits. A document in _replicator with source and target starts one that outlives restarts.',
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
-export const sessions = (place, say, rest, query) => {
+export const sessions = (place, say) => {
   const ends = [
     list(
       place,
@@ -211,7 +210,6 @@ export const sessions = (place, say, rest, query) => {
       sessionColumns,
       none('No session is open. Try: psql -h … -p 5433 -d orders'),
       say,
-      searched(query),
     ),
   ];
   const slow = el('div', {});

@@ -115,6 +115,11 @@ const lose = (problem, silent) => {
   document.title = `no answer · Divan ${last ? name : ''}`;
 };
 
+/** Says that what is known is old, while the node is asked again. */
+const doubt = () => {
+  redraw(verdict, badge('pending', `Asking ${text(last.node)} again`), from());
+};
+
 window.addEventListener('signedout', () => {
   redraw(
     verdict,
@@ -178,7 +183,8 @@ follow(
   judge,
   (problem, e) => {
     if (ended()) return;
-    if (problem !== null) lose(problem, e.silent);
+    if (e?.old) doubt();
+    else if (problem !== null) lose(problem, e.silent);
     say('verdict', problem);
   },
   true,

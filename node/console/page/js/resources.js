@@ -247,7 +247,7 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
     ),
 ]);
 
-export const settings = (place, say, rest, query) =>
+export const settings = (place, say) =>
   list(
     place,
     'settings',
@@ -268,6 +268,5 @@ export const settings = (place, say, rest, query) =>
     ],
     () => el('p', { class: 'none' }, 'There are no settings.'),
     say,
-    new URLSearchParams(query).get('search') || '',
-    true,
+    { asks: true },
   );

@@ -5,6 +5,7 @@ const every = 2000,
   longest = 30000, // between two requests while the node does not answer
   answerWithin = 15000,
   lineWithin = 15000, // a stream has a line every two seconds
+  oldAfter = 4000, // time for which a page was hidden, after which what it shows is old
   refusedFor = 60000, // a stream that was refused is asked for again then
   signedOutEvery = 10000, // a page whose session has ended asks whether somebody has signed in again
   guessEvery = 150000; // and if that is a refused login: five within five minutes lock an account
@@ -54,6 +55,15 @@ const arriving = promise =>
   promise.catch(e => {
     throw unanswered(e);
   });
+let hiddenSince = document.hidden ? Date.now() : 0,
+  old = false; // the page was hidden for some time when it was last brought forward
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) hiddenSince ||= Date.now();
+  else {
+    old = hiddenSince > 0 && Date.now() - hiddenSince > oldAfter;
+    hiddenSince = 0;
+  }
+});
 window.addEventListener('online', wake);
 document.addEventListener('visibilitychange', () => document.hidden || wake());
 
@@ -247,6 +257,14 @@ const each = async (body, take, alive) => {
   }
 };
 
+const acted = new Set(); // work that follows an action
+
+/** Does some work whenever an action of this page has succeeded, until the returned function is called. */
+export const onActed = work => {
+  acted.add(work);
+  return () => acted.delete(work);
+};
+
 /** Applies a list of [path, value] to a value. */
 export const apply = (state, changes) => {
   for (const [path, ...value] of changes) {
@@ -266,13 +284,15 @@ export const apply = (state, changes) => {
 /**
  * Follows a view until the returned function is called. show gets its state, say what goes wrong, or null. A browser
  * opens few connections to one server, so a page has one stream, none while it is hidden, and asks for everything else
- * (asks), and for the view of a stream that was refused.
+ * (asks), and for the view of a stream that was refused. It asks again at once when an action has succeeded. When the
+ * page is brought forward after some time, say gets that what is shown is old, and { old: true }, until it is answered.
  */
 export const follow = (name, params, show, say, asks = false) => {
   let stopped = false,
     stream = null, // what ends it
     asksUntil = 0,
     cancel = () => {},
+    turn = 0, // of requests: the answer of one before another is not shown
     state = null;
   // The verdict is followed on every page, and asked for (main.js): it is what shows that the node answers again.
   const leads = name === 'verdict';
@@ -287,17 +307,19 @@ export const follow = (name, params, show, say, asks = false) => {
     if (!stopped && !signedOut && !document.hidden) cancel = later(start, every, leads);
   };
   const poll = async () => {
+    const mine = ++turn;
     try {
       const s = await read(name, params);
-      if (!stopped) got(s);
+      if (!stopped && mine === turn) got(s);
     } catch (e) {
-      if (!stopped) say(e.message, e);
+      if (!stopped && mine === turn) say(e.message, e);
     }
-    again();
+    if (mine === turn) again();
   };
   const close = () => {
     if (stream) stream.abort();
     stream = null;
+    turn++;
     cancel();
   };
   /** Follows the stream. After one that is refused the page asks for a while: the node has too many, or an outage. */
@@ -340,19 +362,24 @@ export const follow = (name, params, show, say, asks = false) => {
     if (asks || Date.now() < asksUntil) poll();
     else listen();
   };
-  const shown = () => {
+  const anew = () => {
     close();
     if (!document.hidden) start();
   };
+  const shown = () => {
+    if (old && state !== null && !document.hidden && !signedOut && !silentSince)
+      say('asking again, the page was in the background', { old: true });
+    anew();
+  };
   document.addEventListener('visibilitychange', shown);
   leaving.add(close);
-  const stays = onReturn(shown);
+  const stays = [onReturn(anew), onActed(anew)];
   start();
   return () => {
     stopped = true;
     close();
     leaving.delete(close);
-    stays();
+    stays.forEach(end => end());
     document.removeEventListener('visibilitychange', shown);
   };
 };
@@ -392,6 +419,7 @@ const post = async (view, body, signal) => {
 /** Does something on the server. */
 export const act = async action => {
   await post('act', action);
+  for (const go of [...acted]) go();
 };
 
 /**

@@ -1,6 +1,7 @@
 // A list that the server sorts, searches and divides into pages.
 import { el, shown, count, text, redraw } from './dom.js';
 import { follow } from './source.js';
+import { given, note, pagesBefore } from './address.js';
 
 /** What a row is about, whatever its values are now. */
 const about = r =>
@@ -76,10 +77,26 @@ export const table = (caption, columns, rows, order) => {
   );
 };
 
-/** Shows a list of the server in a place. more are further parameters. Returns a function that ends it. */
-export const list = (place, view, caption, columns, empty, say, search = '', asks = false, more = {}) => {
-  const q = { ...more, sort: '', desc: '', search, after: '' },
-    before = [];
+/**
+ * Shows a list of the server in a place. more are further parameters, and read, if given, gets each state. In the
+ * address the names of its search, order and page begin with as: a view can have several lists. Returns a function that
+ * ends it.
+ */
+export const list = (place, view, caption, columns, empty, say, { asks = false, more = {}, as = '', read } = {}) => {
+  const told = given(),
+    q = { ...more },
+    before = pagesBefore(as);
+  for (const k of ['sort', 'desc', 'search', 'after']) q[k] = told.get(as + k) || '';
+  if (!columns.some(c => c.sort === q.sort)) q.sort = '';
+  /** Notes what is shown, and shows it. turned: it is another page. */
+  const changed = turned => {
+    if (!turned) {
+      q.after = '';
+      before.length = 0;
+    }
+    note(Object.fromEntries(['sort', 'desc', 'search', 'after'].map(k => [as + k, q[k]])), turned, as, before);
+    start();
+  };
   let stop = () => {},
     page = null,
     drawn = '';
@@ -87,7 +104,7 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
     type: 'search',
     placeholder: 'name, state, node …',
     'aria-label': `Search ${caption}`,
-    value: search,
+    value: q.search,
   });
   const total = el('span', { class: 'dim', role: 'status' }),
     body = el('div', {});
@@ -99,22 +116,19 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
     q.desc = page && page.sort === column && !page.desc ? 'true' : '';
     if (!page || page.sort !== column) q.desc = columns.find(c => c.sort === column).number ? 'true' : '';
     q.sort = column;
-    q.after = '';
-    before.length = 0;
-    start();
+    changed();
   };
   let typed = 0;
   box.addEventListener('input', () => {
     clearTimeout(typed);
     typed = setTimeout(() => {
       q.search = box.value;
-      q.after = '';
-      before.length = 0;
-      start();
+      changed();
     }, 250);
   });
   const show = p => {
     page = p;
+    if (read) read(p);
     total.textContent = shown(
       `${count(p.total)} ${q.search ? 'found' : 'in all'}` +
         (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join(''),
@@ -126,12 +140,12 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
           disabled: !enabled,
           click: () => {
             go();
-            start();
+            changed(true);
           },
         },
         label,
       );
-    const now = JSON.stringify([p.rows, p.partial, p.note, p.sort, p.desc, p.next, q.search, before.length]);
+    const now = JSON.stringify([p.rows, p.partial, p.note, p.sort, p.desc, p.next, q.search, q.after, before.length]);
     if (now === drawn) return; // most updates of a quiet cluster change only the time
     drawn = now;
     redraw(
@@ -140,15 +154,15 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
       p.note ? el('p', { class: 'dim' }, p.note) : '',
       p.rows.length
         ? table(caption, columns, p.rows, { sort: p.sort, desc: p.desc, by })
-        : q.search
-          ? el('p', { class: 'none' }, 'Nothing is found.')
+        : q.search || q.after
+          ? el('p', { class: 'none' }, q.after ? 'There is nothing on this page any more.' : 'Nothing is found.')
           : empty(),
-      p.next || before.length
+      p.next || q.after
         ? el(
             'div',
             { class: 'pages' },
-            turn('‹ back', before.length > 0, () => {
-              q.after = before.pop();
+            turn(before.length || !q.after ? '‹ back' : '‹ first', !!q.after, () => {
+              q.after = before.pop() || ''; // who was sent the address has no pages before
             }),
             turn('next ›', !!p.next, () => {
               before.push(q.after);
