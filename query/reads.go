@@ -24,6 +24,9 @@ type reads struct {
 	exports []string // names of snapshots that the transaction has exported
 	// tx is the transaction of the store that continues snap, nil before the first write of a READ COMMITTED block.
 	tx exec.Transaction
+	// undone is set when writes of the session were undone and no ROLLBACK had asked for that, kept when some were
+	// committed.
+	undone, kept bool
 	// readOnly reports whether the current transaction may not write.
 	readOnly func() bool
 }
@@ -271,8 +274,16 @@ func (r *reads) importNamed(id string) error {
 	return nil
 }
 
+// committed notes that the transaction's writes are committed, or if it is not sure, that they may be: its end undoes
+// nothing.
+func (r *reads) committed(sure bool) {
+	r.tx = nil
+	r.kept = r.kept || sure
+}
+
 // end releases the transaction's snapshot and what it has exported.
 func (r *reads) end() {
+	r.undone = r.undone || r.tx != nil && r.tx.Wrote()
 	for _, id := range r.exports {
 		r.held.unexport(id)
 	}

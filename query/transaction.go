@@ -158,6 +158,9 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		if tag == "COMMIT" && err == nil && t.reads.tx != nil {
 			err = t.commit(ctx, t.reads.tx)
 		}
+		if s.Verb == "rollback" {
+			t.reads.tx = nil // what is undone is undone as asked
+		}
 		t.end(tag == "COMMIT" && err == nil)
 		if s.Chain && open && err == nil {
 			return tag, t.begin(level, defers, access)

@@ -117,6 +117,9 @@ type storeWriter struct {
 // Final implements pgwire.Session.
 func (w *storeWriter) Final(is bool) { w.final = is }
 
+// Undone implements pgwire.Undoer.
+func (w *storeWriter) Undone() (undone, kept bool) { return w.reads.undone, w.reads.kept }
+
 // Commit implements pgwire.Session.
 func (w *storeWriter) Commit(ctx context.Context) error {
 	if w.tx.status != 'I' {
@@ -227,6 +230,9 @@ func (w *storeWriter) commit(ctx context.Context, tx exec.Transaction) error {
 	ctx, stop := lasting(ctx)
 	defer stop()
 	err := tx.Commit(ctx)
+	if err == nil || exec.KindOf(err) == exec.Unknown {
+		w.reads.committed(err == nil)
+	}
 	if err == nil {
 		return nil
 	}

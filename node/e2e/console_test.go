@@ -492,6 +492,13 @@ func TestConsole_SQL(t *testing.T) {
 	run("INSERT INTO docs (id, doc) VALUES ('new', '{}') ; SELECT count(*) FROM docs")
 	p.WaitText("INSERT 0 1")
 	p.WaitText("251")
+	run("BEGIN; UPDATE docs SET doc = doc || '{\"n\":2}' WHERE id = 'new'")
+	p.WaitText("The transaction was not committed, so it is undone")
+	run("UPDATE docs SET doc = doc || '{\"n\":2}' WHERE id = 'new'; SELECT 1/0")
+	p.WaitText("Nothing that was written is stored")
+	if doc := string(c.do("GET", "/orders/new", "").body); strings.Contains(doc, `"n"`) {
+		t.Errorf("stored is %s", doc)
+	}
 	run("SELECT a.id FROM docs a, changes b")
 	p.WaitText("There are more than 1000 rows")
 

@@ -24,9 +24,12 @@ type conn struct {
 	srv     *Server
 	log     *slog.Logger
 	session Session
-	seated  bool     // counted in MaxConnections; guarded by Server.mu
-	surplus bool     // there are files for no more connections: it is refused after its start-up message
-	inside  *Inside  // set if the node itself runs SQL here
+	seated  bool    // counted in MaxConnections; guarded by Server.mu
+	surplus bool    // there are files for no more connections: it is refused after its start-up message
+	inside  *Inside // set if the node itself runs SQL here
+	// undone and kept are what an Undoer says at the end of a connection with inside.
+	undone, kept bool
+
 	copying *copying // a COPY FROM STDIN whose data is being received
 	// resumed is set while the statements of a simple query run that follow a COPY FROM STDIN.
 	resumed bool
@@ -79,6 +82,9 @@ func (c *conn) run() {
 	defer func() {
 		if c.session != nil {
 			c.session.Close()
+			if u, ok := c.session.(Undoer); ok && c.inside != nil {
+				c.undone, c.kept = u.Undone()
+			}
 		}
 	}()
 	if !(&handshake{conn: c}).run() {

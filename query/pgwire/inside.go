@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -37,8 +38,9 @@ type Results interface {
 
 // Run runs a text of SQL in a session of its own, which it ends. The session counts as a connection, and is listed,
 // limited and cancelled like any other. Run returns the error of a statement as a *sqlstate.Error, and what the text
-// did not commit itself is then undone. When ctx ends, the running statement is cancelled. The session has ended when
-// Run returns. Reading does not run ahead of the results.
+// did not commit itself is then undone. If statements had written that, a last notice says so, with the code
+// sqlstate.TransactionRollback. When ctx ends, the running statement is cancelled. The session has ended when Run
+// returns. Reading does not run ahead of the results.
 func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) error {
 	ours, theirs := net.Pipe()
 	c := s.admit(insideConn{theirs, who.Remote, who.Local})
@@ -52,12 +54,40 @@ func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) e
 		defer close(ended)
 		c.run()
 	}()
-	defer context.AfterFunc(ctx, func() { _ = ours.Close() })()
-	defer func() {
-		_ = ours.Close() // which cancels what runs
-		<-ended
-	}()
+	stop := context.AfterFunc(ctx, func() { _ = ours.Close() })
+	err := converse(ours, who, text, to)
+	stop()
+	_ = ours.Close() // which cancels what runs
+	<-ended
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.undone {
+		err = cmp.Or(err, to.Notice(undone(err != nil, c.kept)))
+	}
+	return err
+}
 
+// undone is the notice that what statements have written is not stored, because of an error or because the transaction
+// was not committed. kept says that there was another transaction before, which was.
+func undone(failed, kept bool) *sqlstate.Error {
+	text := "The transaction was not committed, so it is undone: nothing that it wrote is stored. Each text runs in " +
+		"a session of its own, which ends with it. To store something, end the same text with COMMIT."
+	switch {
+	case failed && kept:
+		text = "What was written after the last COMMIT is undone."
+	case failed:
+		text = "Nothing that was written is stored: the statements of a text are one transaction, which was undone " +
+			"as a whole."
+	}
+	if kept {
+		text += " What was committed before is stored."
+	}
+	return sqlstate.New(sqlstate.TransactionRollback, "%s", text)
+}
+
+// converse sends the text of a user over a connection and passes its results on.
+func converse(ours net.Conn, who Inside, text string, to Results) error {
 	client := pgproto3.NewFrontend(ours, ours)
 	params := map[string]string{"user": who.User, "database": who.Database}
 	maps.Copy(params, who.Settings)
@@ -71,9 +101,6 @@ func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) e
 		if err = client.Flush(); err == nil {
 			err = receive(client, to)
 		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
 	}
 	return err
 }

@@ -157,6 +157,13 @@ type Session interface {
 	ClosePortal(name string)
 }
 
+// Undoer is an optional interface of a Session, for Run.
+type Undoer interface {
+	// Undone is called after Close. It reports whether statements that were done had written what is undone now,
+	// although no ROLLBACK asked for that, and whether others had written what is kept.
+	Undone() (undone, kept bool)
+}
+
 // Piece is one statement of a simple query.
 type Piece struct {
 	Text string

@@ -98,6 +98,7 @@ const (
 	InvalidRecursion           Code = "42P19"
 	WrongObjectType            Code = "42809"
 	InvalidCursorDefinition    Code = "42P11"
+	TransactionRollback        Code = "40000"
 	SerializationFailure       Code = "40001"
 	SnapshotTooOld             Code = "72000"
 	IdleInTransactionTimeout   Code = "25P03"

@@ -1,12 +1,13 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
 import { el, shown, section, text, bytes, link } from './dom.js';
 import { table } from './table.js';
-import { couch, onReturn, path } from './source.js';
+import { couch, later, onReturn, path } from './source.js';
 import { pretty, compare } from './json.js';
 import { ask, confirm } from './actions.js';
 import { recovering, trouble } from './recovery.js';
 
 const maxEdited = 2e6, // bytes; longer ones are only downloaded
+  readable = 3000, // what is wrong stays so long
   maxRevisions = 50; // that are listed
 
 /** The text of a document with another revision. */
@@ -94,6 +95,7 @@ export const documentPage = (place, say, name, id) => {
     meta = {},
     standing = '', // what is so of the document, whatever was done last
     saving = false,
+    passes = () => {}, // gives up waiting for the end of an outage in which something was not done
     loading = false; // what is shown may not be what is stored
   const pairs = []; // that are read
   const said = el('p', { role: 'status', class: 'dim' }),
@@ -106,9 +108,39 @@ export const documentPage = (place, say, name, id) => {
   });
   const more = el('div', {}),
     tools = el('div', { class: 'bar' });
+  /** Says no longer that something was not done in an outage when that has passed. */
+  const untilBack = () => {
+    passes();
+    const over = () => {
+      if (!stopped) wrong.textContent = '';
+      if (!stopped && changed()) said.textContent = 'It answers again. Click Save once more to store the edits.';
+    };
+    const asking = recovering(
+      async () => {
+        await couch('GET', path(name));
+        over();
+      },
+      (_, again) => {
+        if (!again) over(); // an error is an answer too
+      },
+      () => {},
+    );
+    const cancel = later(asking, readable),
+      edits = () => {
+        passes();
+        wrong.textContent = '';
+      };
+    editor.addEventListener('input', edits, { once: true });
+    passes = () => {
+      cancel();
+      asking.ends();
+      editor.removeEventListener('input', edits);
+    };
+  };
   /** A listener that does some work and says what is wrong. The control that was used waits for it. */
   const attempt = work => async e => {
     const used = e && e.currentTarget;
+    passes();
     wrong.textContent = '';
     said.textContent = standing;
     if (used) used.disabled = true;
@@ -116,6 +148,7 @@ export const documentPage = (place, say, name, id) => {
       await work();
     } catch (e) {
       if (!stopped) wrong.textContent = shown(e.message);
+      if (!stopped && e.outage) untilBack();
     } finally {
       if (used) used.disabled = false;
     }
@@ -483,6 +516,7 @@ export const documentPage = (place, say, name, id) => {
     stopped = true;
     forgets();
     reading.ends();
+    passes();
     pairs.forEach(p => p.ends());
   };
   return Object.assign(end, { unsaved: changed });

@@ -10,22 +10,36 @@ import { recovering } from './recovery.js';
 const most = 10000,
   firstRows = 100,
   mostNames = 100,
-  kept = 'divan.statements';
+  kept = 'divan.statements',
+  drafts = 'divan.drafts', // what was typed last: [[database, text]]
+  mostDrafts = 10,
+  longestDraft = 100000,
+  undone = '40000'; // the code of a notice that what was written is not stored
 
-const past = () => {
+const stored = key => {
   try {
-    return JSON.parse(sessionStorage.getItem(kept)) || [];
+    return JSON.parse(sessionStorage.getItem(key)) || [];
   } catch {
     return [];
   }
 };
-const remember = s => {
+const hold = (key, list) => {
   try {
-    sessionStorage.setItem(kept, JSON.stringify([s, ...past().filter(x => x !== s)].slice(0, 50)));
+    sessionStorage.setItem(key, JSON.stringify(list));
   } catch {
     /* without memory */
   }
 };
+const past = () => stored(kept);
+const remember = s => hold(kept, [s, ...past().filter(x => x !== s)].slice(0, 50));
+/** Keeps what is typed for a database, unless it is too long: a part of a statement could do something else. */
+const draft = (database, s) => {
+  const others = stored(drafts).filter(([d]) => d !== database),
+    fits = s.trim() && s.length <= longestDraft;
+  hold(drafts, (fits ? [[database, s], ...others] : others).slice(0, mostDrafts));
+};
+
+const cutOff = 'What the statements had not committed by then is undone.';
 
 /** An error with the place in the statement where it is. */
 const trouble = (e, source) => {
@@ -57,7 +71,7 @@ export const query = (place, say, [name], search) => {
   let running = null,
     stopped = false;
   const database = el('input', {
-    value: name === undefined ? 'divan' : name,
+    value: name ?? ((given === null && stored(drafts)[0]?.[0]) || 'divan'),
     list: 'databases',
     'aria-label': 'Database',
     placeholder: 'database',
@@ -72,7 +86,14 @@ export const query = (place, say, [name], search) => {
     'aria-label': 'SQL',
     placeholder: 'SELECT … (Ctrl+Enter runs it)',
   });
-  box.value = given || (past()[0] ?? 'SELECT id, doc FROM docs LIMIT 20');
+  box.value =
+    given ||
+    (stored(drafts).find(([d]) => d === database.value)?.[1] ?? past()[0] ?? 'SELECT id, doc FROM docs LIMIT 20');
+  const begun = box.value;
+  const keep = () => {
+    if (box.value !== begun) draft(database.value, box.value);
+  };
+  window.addEventListener('pagehide', keep);
   const offers = el('div', { class: 'offers', role: 'listbox', 'aria-label': 'Completions' });
   const said = el('span', { role: 'status', class: 'dim' }),
     out = el('div', {});
@@ -99,7 +120,10 @@ export const query = (place, say, [name], search) => {
     out.replaceChildren();
     const took = () => `${((performance.now() - began) / 1000).toFixed(2)} s`;
     const rowsOf = soFar => soFar.results.reduce((n, r) => n + r.rows.length, 0),
-      notices = soFar => soFar.notices.map(n => el('p', { class: 'dim' }, text(n.message)));
+      notices = (soFar, those = () => true) =>
+        soFar.notices
+          .filter(those)
+          .map(n => el('p', n.code === undone ? { class: 'warn', role: 'alert' } : { class: 'dim' }, text(n.message)));
     let soFar = { results: [], notices: [] },
       drawn = 0;
     const timer = setInterval(() => {
@@ -129,9 +153,11 @@ export const query = (place, say, [name], search) => {
       const cancelled = e.name === 'AbortError';
       said.textContent = cancelled ? `cancelled after ${took()}` : took();
       out.replaceChildren(
-        ...notices(soFar),
+        ...notices(soFar, n => n.code !== undone),
         show === results ? results(soFar) : '',
         cancelled ? '' : trouble(e, source),
+        ...notices(soFar, n => n.code === undone),
+        (cancelled || e.silent) && soFar.results.some(r => r.done) ? el('p', { class: 'warn' }, cutOff) : '',
       );
     } finally {
       clearInterval(timer);
@@ -166,7 +192,8 @@ export const query = (place, say, [name], search) => {
           el('div', { class: 'chart' }),
           grid(r),
         );
-  const results = found => el('div', {}, found.results.map(result));
+  // A statement that has failed, or has no rows yet, has no result.
+  const results = found => el('div', {}, found.results.filter(r => r.done || r.rows.length).map(result));
   const plan = found => section('Plan', planTree(found.results[0].rows[0][0]));
 
   const earlier = el('select', {
@@ -249,6 +276,8 @@ export const query = (place, say, [name], search) => {
   box.focus();
   return () => {
     stopped = true;
+    keep();
+    window.removeEventListener('pagehide', keep);
     clearTimeout(typed);
     if (running) running.abort();
     complete.end();
