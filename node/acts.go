@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/state"
 )
 
 // acts are what the console can do on this node.
@@ -98,12 +99,13 @@ func (n own) acts() console.Acts {
 	}
 }
 
-// drainForOthers drains the node if another one works. Gossip says which others are there, but the store decides, since
+// drainForOthers drains the node if another one works. Each is asked whether it is there, but the store decides, since
 // they may be drained at the same moment.
 func (n own) drainForOthers(ctx context.Context) error {
+	answering, _ := n.console.Nodes(ctx)
 	asking, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()
-	drained, err := n.claim.Drain(asking, working(n.cluster.Members()))
+	drained, err := n.claim.Drain(asking, working(n.name, answering))
 	switch {
 	case err != nil:
 		return refused(err)
@@ -117,11 +119,12 @@ func (n own) drainForOthers(ctx context.Context) error {
 // drainWithin is how long the store may take to record that a node is drained.
 const drainWithin = 2 * time.Second
 
-// working returns the other members that answer and are not drained. One that is silent may be dead.
-func working(members []cluster.Member) (names []string) {
-	for _, m := range members {
-		if !m.Self && m.Status == cluster.Alive && !m.Draining {
-			names = append(names, m.Name)
+// working returns the other nodes that have just answered and are not drained. What gossip says would be some seconds
+// old: a node that was killed a moment ago would be counted on.
+func working(self string, nodes []state.Node) (names []string) {
+	for _, x := range nodes {
+		if x.Name != self && (x.State == "ok" || x.State == "degraded") {
+			names = append(names, x.Name)
 		}
 	}
 	return names

@@ -246,6 +246,7 @@ func (s *Server) serverEndpoints() map[string][]tail {
 		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: s.server.Membership}),
 		"_members":      get(serverAdmin, s.server.GetMembers),
 		"_actors":       get(serverAdmin, s.server.GetActors),
+		"_jobs":         get(serverAdmin, s.server.GetJobs),
 		"_active_tasks": get(serverAdmin, s.server.ActiveTasks),
 		"_backup": only(endpoint{allow: "POST", access: serverAdmin, limit: s.atMost(maxCommand),
 			post: s.server.Backup}),

@@ -82,6 +82,7 @@ func TestSecurity(t *testing.T) {
 		{"owner", "GET", "/_active_tasks", "", 401, notAdmin},
 		{"owner", "GET", "/_membership", "", 401, notAdmin},
 		{"owner", "GET", "/_actors", "", 401, notAdmin},
+		{"owner", "GET", "/_jobs", "", 401, notAdmin},
 		{"owner", "GET", "/_nothing", "", 401, notAdmin},
 		{"owner", "GET", "/_node/_local/_stats", "", 401, "You are not a server admin or read-only metrics user"},
 		{"", "GET", "/", "", 200, ""},

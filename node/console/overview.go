@@ -112,7 +112,8 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	var failing []state.Job
 	for j, err := range c.o.Here.Jobs(ctx) {
 		if err != nil {
-			break // the store does not answer, which the nodes say
+			o.Jobs = nil // the store does not answer, which the nodes say
+			break
 		}
 		if o.Jobs[j.State]++; j.Failing() {
 			o.Failing++

@@ -144,7 +144,9 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 		r.rec.Errors = 0
 		return r.lost(r.m.o.Store.Recovered(ctx, r.job, r.rec.encode()))
 	}
-	if r.rec.Stats != nil && *r.rec.Stats == now.Stats && bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) &&
+	again := r.job.Failures > 0 && !r.job.Advanced && now.Trouble == "" && time.Since(r.began) > advancesAfter
+	r.job.Advanced = r.job.Advanced || again
+	if !again && r.rec.Stats != nil && *r.rec.Stats == now.Stats && bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) &&
 		bytes.Equal(r.rec.Recorded, now.Checkpointed) && r.rec.Trouble == now.Trouble {
 		return nil
 	}
@@ -163,6 +165,9 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 	r.rec.figures(now, pending)
 	return r.lost(r.m.o.Store.Report(ctx, r.job, r.rec.encode()))
 }
+
+// advancesAfter is how long a run goes well before the last failure of its job needs no attention any more.
+const advancesAfter = 10 * time.Second
 
 // isWellAgain reports whether a run has lasted long enough, without a failing request now, to end a series of failures.
 func (r *run) isWellAgain(now transfer.Status) bool {

@@ -134,7 +134,10 @@ func (p *page) jobs(o *state.Overview) {
 	}
 	slices.Sort(counts)
 	text := "none"
-	if total > 0 {
+	switch {
+	case o.Jobs == nil:
+		text = "unknown: the store does not answer"
+	case total > 0:
 		text = strings.Join(counts, ", ")
 	}
 	if o.Failing > 0 {

@@ -75,8 +75,10 @@ func TestText_hostile(t *testing.T) {
 			}
 		}
 	}
-	if text := status.Text(&state.Overview{}, 80, 10); !strings.Contains(text, "JOBS  none") {
-		t.Error(text)
+	for want, jobs := range map[string]map[string]int{"JOBS  none": {}, "JOBS  unknown: the store does not answer": nil} {
+		if text := status.Text(&state.Overview{Jobs: jobs}, 80, 10); !strings.Contains(text, want) {
+			t.Error(text)
+		}
 	}
 }
 

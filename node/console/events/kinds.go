@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/divandb/divan/node/console/state"
 )
+
+// nobody stands where no node is left.
+const nobody = "no node"
 
 // kind describes the events of a kind.
 type kind struct {
@@ -126,7 +130,8 @@ func text(e *state.Event) string {
 		}
 		return fmt.Sprintf("the node at %s is called %s too: give it another name", e.Address, e.Member)
 	case state.ShardsMoved:
-		return fmt.Sprintf("%d %s moved from %s to %s", e.Count, plural(e.Count, "changes shard"), e.From, e.To)
+		return fmt.Sprintf("%d %s moved from %s to %s", e.Count, plural(e.Count, "changes shard"), e.From,
+			cmp.Or(e.To, nobody))
 	case state.ActorFailed:
 		return fmt.Sprintf("%s failed and is restarted: %s", e.Actor, firstLine(e.Detail))
 	case state.JobTaken:

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -273,7 +274,7 @@ func (t *telling) story() state.Story {
 			s.Severity = state.Info
 			line(e.At, e.Text, "left "+clock(e.At), e)
 		case state.ShardsMoved:
-			moves[e.To] += e.Count
+			moves[cmp.Or(e.To, nobody)] += e.Count
 			line(e.At, e.Text, "", e)
 		case state.JobTaken:
 			jobs, resumed = jobs+1, later(resumed, e.At)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
@@ -77,6 +78,49 @@ func (h *Handlers) ActiveTasks(q *call.Request) error {
 		b = append(b, task...)
 	}
 	return q.SendJSON(http.StatusOK, append(b, ']'))
+}
+
+// job is what GET /_jobs shows of a job. Its data is left out: it may have passwords.
+type job struct {
+	Type     string    `json:"type"`
+	ID       string    `json:"id"`
+	State    string    `json:"state"`
+	Worker   string    `json:"worker,omitempty"`
+	Token    int64     `json:"token"`
+	Failures int       `json:"failures"`
+	Error    string    `json:"error,omitempty"`
+	FailedAt time.Time `json:"failed_at,omitzero"`
+	Due      time.Time `json:"due"`
+	Updated  time.Time `json:"updated"`
+	Created  time.Time `json:"created,omitzero"`
+}
+
+// GetJobs answers GET /_jobs: the background jobs of all nodes, by type and id.
+func (h *Handlers) GetJobs(q *call.Request) error {
+	s := q.Stream(http.StatusOK)
+	defer s.Drop()
+	s.Buf = append(s.Buf, '[')
+	first := true
+	for j, err := range h.Store.Jobs(q.Ctx()) {
+		if err != nil {
+			return err
+		}
+		row, err := json.Marshal(job{j.Type, j.ID, string(j.State), j.Worker, j.Token, j.Failures, j.Error,
+			j.FailedAt, j.Due, j.Updated, j.Created})
+		if err != nil {
+			return err
+		}
+		if !first {
+			s.Buf = append(s.Buf, ',')
+		}
+		first = false
+		s.Buf = append(s.Buf, row...)
+		if err := s.Row(); err != nil {
+			return err
+		}
+	}
+	s.Buf = append(s.Buf, ']')
+	return s.End()
 }
 
 // Shards answers GET /{db}/_shards, CouchDB's list of a database's ranges and their nodes: here one range, on every

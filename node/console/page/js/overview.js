@@ -125,10 +125,12 @@ export const overview = (place, say) => {
               ' · ',
               link(
                 ['jobs'],
-                plural(
-                  Object.values(o.jobs).reduce((a, b) => a + b, 0),
-                  'job',
-                ),
+                o.jobs
+                  ? plural(
+                      Object.values(o.jobs).reduce((a, b) => a + b, 0),
+                      'job',
+                    )
+                  : 'jobs',
               ),
               o.failing ? el('span', { class: 'warn' }, `, ${count(o.failing)} have failed before`) : '',
             ),
