@@ -88,7 +88,8 @@ type Overview struct {
 	Attention []Attention `json:"attention"`
 	Nodes     []Node      `json:"nodes"`
 	Tasks     []Task      `json:"tasks"`
-	// Jobs are the numbers of jobs by state; nil if they are not known, since the store does not answer. Failing is how many of them have failed and not advanced since.
+	// Jobs are the numbers of jobs by state; nil if they are not known, since the store does not answer. Failing is how
+	// many of them have failed and not advanced since.
 	Jobs    map[string]int `json:"jobs"`
 	Failing int            `json:"failing"`
 	// Databases is how many there are, and Shards and Indexes how many are watched or were used recently.
