@@ -176,14 +176,30 @@ func holding(t *testing.T, node *process) (address string, release func()) {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
 	released := make(chan struct{})
 	release = sync.OnceFunc(func() { close(released) })
-	var begun sync.Map // paths
+	var firsts sync.Map // by path: a channel with a token, until one request has been answered as a whole
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Otherwise an answer is cut off that begins before the proxy has seen the end of the request.
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
 		if strings.HasSuffix(r.URL.Path, "/_bulk_get") {
-			if _, again := begun.LoadOrStore(r.URL.Path, true); again {
-				select {
-				case <-released:
-				case <-r.Context().Done():
-				}
+			made := make(chan bool, 1)
+			made <- true
+			kept, _ := firsts.LoadOrStore(r.URL.Path, made)
+			first := kept.(chan bool)
+			select {
+			case <-first:
+				answered := false
+				defer func() {
+					if !answered {
+						first <- true
+					}
+				}()
+				proxy.ServeHTTP(w, r) // panics if the answer is cut off
+				answered = true
+				return
+			case <-released:
+			case <-r.Context().Done():
 			}
 		}
 		proxy.ServeHTTP(w, r)
