@@ -127,6 +127,18 @@ func JobKey(s *Store, typ string, part int64, id string) []byte {
 	return tuple.AppendString(tuple.AppendInt(tuple.AppendString(s.Section(keyspace.Jobs), typ), part), id)
 }
 
+// QueueKey returns the key of a waiting job's entry in the queue.
+func QueueKey(ctx context.Context, s *Store, typ, id string) ([]byte, error) {
+	key, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) ([]byte, error) {
+		j, err := jobs.ReadJob(s.Store, tx, typ, id)
+		if err != nil {
+			return nil, err
+		}
+		return jobs.JobQueueKey(s.Store, j), nil
+	})
+	return key, err
+}
+
 // WatchJobs watches the queue without claiming a job, and says which is next.
 func (s *Store) WatchJobs(ctx context.Context, typ string, w Worker) (watch kv.Watch, next *DueJob, err error) {
 	_, _, err = db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (_ struct{}, err error) {

@@ -3,6 +3,7 @@ package layer_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -79,4 +80,59 @@ func TestStore_sweepsFinishedJobs(t *testing.T) {
 		t.Fatalf("enqueued again: %+v, %v", j, err)
 	}
 	watch.Cancel()
+}
+
+// Jobs that no worker would ever take, since they wait without an entry in the queue or run without a heartbeat, as an
+// earlier version could leave them, are put into the queue. Others stay as they are.
+func TestStore_requeuesStrayJobs(t *testing.T) {
+	e := mustEngine(t)
+	s := mustStore(t, e, layer.Options{})
+	for _, id := range []string{"runs", "lost beat"} {
+		enqueue(t, s, id)
+		if j := claim(t, s, time.Hour); j == nil || j.ID != id {
+			t.Fatalf("claimed %+v", j)
+		}
+	}
+	for _, id := range []string{"lost entry", "waits"} {
+		enqueue(t, s, id)
+	}
+	clearJob := func(key []byte) {
+		t.Helper()
+		tx := e.Begin(t.Context())
+		defer tx.Cancel()
+		tx.Clear(key)
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clearJob(layer.JobKey(s, "t", 3, "lost beat"))
+	key, err := layer.QueueKey(t.Context(), s, "t", "lost entry")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clearJob(key)
+	taken := func(most int) (ids []string) {
+		t.Helper()
+		for range most {
+			j, err := layer.ClaimJob(t.Context(), s, "t", layer.Worker{Name: "b", Life: "1", Lease: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j != nil {
+				ids = append(ids, j.ID)
+			}
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	if got := taken(4); !slices.Equal(got, []string{"waits"}) {
+		t.Fatalf("taken: %q", got)
+	}
+	layer.Later(s, 2*time.Minute)
+	if err := layer.SweepJobs(t.Context(), s, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := taken(4); !slices.Equal(got, []string{"lost beat", "lost entry"}) {
+		t.Errorf("taken after a sweep: %q", got)
+	}
 }
