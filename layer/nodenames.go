@@ -248,15 +248,12 @@ func (n *NodeName) Drain(ctx context.Context, others []string) (drained bool, er
 			return false, &Error{Kind: Conflict, Reason: "the node does not have its name in the store"}
 		}
 		works, err := n.oneWorks(tx, others)
-		if err != nil || works == now.Drained {
+		if err != nil || !works || now.Drained {
 			return works, err
 		}
-		if !works {
-			n.drained.Store(false)
-		}
 		now = n.acts(now)
-		now.Drained = works
-		return works, n.write(tx, now)
+		now.Drained = true
+		return true, n.write(tx, now)
 	})
 	if err == nil && drained {
 		n.drained.Store(true)
