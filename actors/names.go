@@ -43,7 +43,7 @@ type ReplicationWorker = replicating.Worker
 // DatabaseKind is the kind that databases are placed by, for work that one node does for each.
 const DatabaseKind = "database"
 
-// WarmFor is the default of Options.WarmFor.
+// WarmFor is the default of Options.WarmFor, and for how long what may have been in use before is resumed.
 const WarmFor = time.Hour
 
 // ShardKind is the kind that the actors of changes shards are placed by.

@@ -54,8 +54,8 @@ type Options struct {
 	Batch int
 	// CompactionShare is how much of the time compaction may work on this node, in percent. The default is 20.
 	CompactionShare int
-	// WarmFor is how long an index is kept warm after it was asked for. The default is the constant; a negative value
-	// disables it.
+	// WarmFor is how long an index is kept warm after it was asked for. The default is the constant WarmFor, an
+	// hour; a negative value disables it.
 	WarmFor time.Duration
 	// WarmGather is how long changes are gathered before warm indexes are updated. The default is 250 ms.
 	WarmGather time.Duration

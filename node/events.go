@@ -135,7 +135,8 @@ func membersChanged(n *Node) func(cluster.Event) {
 		}
 		gone := e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted || e.Kind == cluster.MemberLeft
 		if gone && n.running.Load() != nil { // otherwise it has not begun to resume anything
-			n.resuming.begin(n.survey)
+			n.resuming.begin()
+			n.survey.Again()
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.resuming.begin(nil)
+	n.resuming.begin()
 	n.survey = survey.New(survey.Of(n.store), n.resuming.watch(n))
 	n.running.Store(n.actors)
 	n.parts.add("actors", n.actors.Stop)

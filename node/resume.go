@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/divandb/divan/actors"
-	"github.com/divandb/divan/node/survey"
 )
 
 // Which indexes are in use, and so are kept warm, is known only to the nodes that were asked for them. When such a node
@@ -19,13 +18,10 @@ const resumeAfter = 5 * time.Second
 // resuming says since when this node has looked for indexes to resume.
 type resuming struct{ from atomic.Pointer[time.Time] }
 
-// begin tells that indexes may have been in use on a node that has ended. sv is nil if the survey has not begun.
-func (r *resuming) begin(sv *survey.Survey) {
+// begin tells that indexes may have been in use on a node that has ended.
+func (r *resuming) begin() {
 	now := time.Now()
 	r.from.Store(&now)
-	if sv != nil {
-		sv.Again()
-	}
 }
 
 // watch returns what looks at the indexes of a database that have been read, and keeps those warm that somebody has

@@ -156,8 +156,8 @@ func GetRanges(r Reader, ranges []KeyRange) (rows RangeIterator, ok bool) {
 	return rr.GetRanges(ranges)
 }
 
-// KeyValue is one row of a range. The slices belong to the iterator and are valid until its next Next; copy what you
-// keep.
+// KeyValue is one row of a range. The slices belong to the iterator and are valid until its next Next or Close; copy
+// what you keep.
 type KeyValue struct{ Key, Value []byte }
 
 // KeyRange is the keys k with Begin <= k < End.

@@ -244,6 +244,9 @@ func (c *local) actAsked(ctx context.Context, q actQuestion) (a actAnswer, err e
 	return a, err
 }
 
+// What events begin with that tell of an action that was not done, or of which that is not known.
+const notDone, perhapsNotDone = "not done: ", "perhaps not done: "
+
 // Act does an action for a user, on the nodes that it concerns, and records it as an event. It is done if it is done on
 // one of them.
 func (c *Console) Act(ctx context.Context, user string, a Action) error {
@@ -273,9 +276,9 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	switch {
 	case done:
 	case slices.ContainsFunc(failures, perhapsDone):
-		e.Object, e.Detail = "perhaps not done: "+e.Object, failed.Error()
+		e.Object, e.Detail = perhapsNotDone+e.Object, failed.Error()
 	default:
-		e.Object, e.Detail = "not done: "+e.Object, failed.Error()
+		e.Object, e.Detail = notDone+e.Object, failed.Error()
 	}
 	if done && a.Do == "reshard" { // has an event of its own, whoever asks for it
 		c.o.Events.Record(state.Event{Kind: state.Resharded, User: user, Database: a.Database, Count: int64(a.Shards)})

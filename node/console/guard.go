@@ -58,9 +58,9 @@ func databaseDeleted(c *Console, r *http.Request, name string, status int) {
 	e := state.Event{Kind: state.ActionDone, User: user, Database: name, Object: "database deleted"}
 	switch {
 	case status >= http.StatusInternalServerError || status == 0:
-		e.Object = "perhaps not done: " + e.Object
+		e.Object = perhapsNotDone + e.Object
 	case status >= http.StatusMultipleChoices:
-		e.Object = "not done: " + e.Object
+		e.Object = notDone + e.Object
 	}
 	c.o.Events.Record(e)
 }

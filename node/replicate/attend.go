@@ -163,7 +163,11 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 		pending = &n
 	}
 	r.rec.figures(now, pending)
-	return r.lost(r.m.o.Store.Report(ctx, r.job, r.rec.encode()))
+	err := r.m.o.Store.Report(ctx, r.job, r.rec.encode())
+	if err != nil && again {
+		r.job.Advanced = false // it is written the next time
+	}
+	return r.lost(err)
 }
 
 // advancesAfter is how long a run goes well before the last failure of its job needs no attention any more.

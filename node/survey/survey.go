@@ -170,12 +170,9 @@ func infos(list []index) []actors.IndexInfo {
 	return all
 }
 
-// New returns a Survey that knows nothing yet. If seen is not nil, it is called with the indexes of each database that
-// Run and Look read. It may do a little I/O.
+// New returns a Survey that knows nothing yet. seen is called with the indexes of each database that Run and Look read.
+// It may do a little I/O.
 func New(store Store, seen func(ctx context.Context, indexes []actors.IndexInfo)) *Survey {
-	if seen == nil {
-		seen = func(context.Context, []actors.IndexInfo) {}
-	}
 	s := &Survey{store: store, seen: seen, stepping: make(chan struct{}, 1)}
 	s.mu.of = map[string]*database{}
 	return s

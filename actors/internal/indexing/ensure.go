@@ -106,7 +106,7 @@ func (e *ensuring) soon(ctx context.Context, state layer.IndexState) {
 // node may have been asked, and it is kept warm only while its database belongs on this node. Use does not block.
 func (x *Indexing) Use(db ports.Database, design *layer.Design, at time.Time, resumed bool) {
 	ix := usedIndex{db: db, design: design, until: at.Add(x.WarmFor), resumed: resumed}
-	if x.WarmFor < 0 || !ix.until.After(x.tree.Now()) || resumed && !x.OwnsDatabase(db.Name()) {
+	if x.WarmFor < 0 || !ix.until.After(x.tree.Now()) {
 		return
 	}
 	if x.builds.use(indexKey{db: db, signature: design.Signature}, ix) {

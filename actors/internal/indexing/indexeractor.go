@@ -43,13 +43,11 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			if err != nil {
 				return buildStarted{err: err}
 			}
-			o := &openBuild{Build: b, end: make(chan struct{})}
+			life, end := context.WithCancel(ctx)
+			o := &openBuild{Build: b, closed: life.Done(), end: end}
 			x.tree.Run(func() {
-				select {
-				case <-ctx.Done():
-					o.Close()
-				case <-o.end:
-				}
+				<-o.closed
+				o.Close()
 			})
 			plan := b.Plan()
 			return buildStarted{build: o, plan: plan, done: t.resume(plan.Resumed)}
@@ -120,9 +118,9 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 type openBuild struct {
 	ports.Build
 	mu     sync.Mutex
-	closed bool
-	end    chan struct{}  // closed with closed
-	steps  sync.WaitGroup // the running ones; none begins once closed is set
+	closed <-chan struct{}
+	end    func()         // closes closed
+	steps  sync.WaitGroup // the running ones; none begins once closed is closed
 }
 
 // Step calls the build's Step while it is open.
@@ -147,20 +145,19 @@ func (o *openBuild) Finish(ctx context.Context) error {
 func (o *openBuild) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
+	select {
+	case <-o.closed:
 		return false
+	default:
+		o.steps.Add(1)
+		return true
 	}
-	o.steps.Add(1)
-	return true
 }
 
 // Close waits for the running steps. It holds no lock meanwhile, for which simulated time would stand still.
 func (o *openBuild) Close() {
 	o.mu.Lock()
-	if !o.closed {
-		o.closed = true
-		close(o.end)
-	}
+	o.end()
 	o.mu.Unlock()
 	o.steps.Wait()
 	o.Build.Close()

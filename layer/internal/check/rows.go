@@ -1,8 +1,6 @@
 package check
 
 import (
-	"encoding/binary"
-
 	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/feed"
@@ -101,10 +99,10 @@ func (x feedCheck) shardEnd(shard db.ShardID, newest db.Seq) error {
 		if err != nil {
 			return err
 		}
-		switch version := binary.BigEndian.Uint64(said.Stamp[:]); {
+		switch {
 		case said.Compare(newest) < 0:
 			x.fault(keyspace.Wake, "", "shard %q is recorded to end at %s, but has an entry at %s", shard, said, newest)
-		case said.Incarnation > x.cfg.Incarnation || said.Incarnation == x.cfg.Incarnation && version > uint64(now):
+		case said.Incarnation > x.cfg.Incarnation || said.Incarnation == x.cfg.Incarnation && said.Version() > now:
 			x.fault(keyspace.Wake, "", "shard %q is recorded to end at %s, which is in the future", shard, said)
 		}
 		return nil

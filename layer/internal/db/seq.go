@@ -71,6 +71,9 @@ func (s Seq) Compare(t Seq) int {
 	return bytes.Compare(s.Stamp[:], t.Stamp[:])
 }
 
+// Version returns the version of the store that committed the change.
+func (s Seq) Version() int64 { return int64(binary.BigEndian.Uint64(s.Stamp[:])) }
+
 // AppendTuple appends the two elements that encode a sequence in keys and values: incarnation and versionstamp.
 func (s Seq) AppendTuple(dst []byte) []byte {
 	dst = tuple.AppendInt(dst, s.Incarnation)

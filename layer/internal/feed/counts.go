@@ -49,7 +49,7 @@ var DefaultShape = Shape{LeafBits: 16, LevelBits: 10, Sparse: 1024, Least: 256}
 func (f *Shape) End() uint64 { return 1 << (64 - f.LeafBits) }
 
 // Leaf returns the leaf of a sequence.
-func (f *Shape) Leaf(seq db.Seq) uint64 { return version(seq) >> f.LeafBits }
+func (f *Shape) Leaf(seq db.Seq) uint64 { return uint64(seq.Version()) >> f.LeafBits }
 
 // In returns the block of a level that contains a leaf.
 func (f *Shape) In(level int, leaf uint64) uint64 { return leaf >> (f.LevelBits * level) }
@@ -72,9 +72,6 @@ func (f *Shape) Before(incarnation int64, leaf uint64) db.Seq {
 	binary.BigEndian.PutUint64(s.Stamp[:], leaf<<f.LeafBits)
 	return before(s)
 }
-
-// version returns the commit version of a sequence.
-func version(s db.Seq) uint64 { return binary.BigEndian.Uint64(s.Stamp[:]) }
 
 // feedMarkKind is the second part of the keys of marks. For counts it is one more than their level.
 const feedMarkKind = 0

@@ -113,6 +113,20 @@ func (m *merge) start() error {
 	return nil
 }
 
+// First returns the sequence of the first change with since < seq <= until that the feed still has, in some shards. It is
+// until if there is none.
+func First(r kv.Reader, keys db.Space, shards []db.ShardID, since, until db.Seq) (db.Seq, error) {
+	m := openMerge(r, keys, shards, since, until, false)
+	defer m.close()
+	if err := m.start(); err != nil {
+		return until, err
+	}
+	if c := m.least(); c != nil {
+		return c.next.Seq, nil
+	}
+	return until, nil
+}
+
 // least returns the cursor with the next entry, or nil at the end.
 func (m *merge) least() *shardCursor {
 	var best *shardCursor

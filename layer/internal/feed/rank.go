@@ -279,7 +279,7 @@ func openVersions(s *rev.Stream, spans []feedSpan, marks map[db.ShardID][]Mark, 
 		case o.since.Incarnation != o.until.Incarnation:
 			return math.MaxUint64
 		default:
-			n = max(n, version(o.until)-version(o.since))
+			n = max(n, uint64(o.until.Version()-o.since.Version()))
 		}
 	}
 	return n

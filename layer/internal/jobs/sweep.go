@@ -57,7 +57,7 @@ func SweepJobs(ctx context.Context, s *db.Store, before int64) error {
 }
 
 // requeueStray puts those of the jobs into the queue that wait without being there, or run without a heartbeat: no
-// worker would ever take them. Versions up to 0.2 could leave such jobs behind.
+// worker would ever take them. Version 0.2.0 could leave such jobs behind.
 func requeueStray(ctx context.Context, s *db.Store, jobs []Job) error {
 	_, _, err := db.StoreTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		version, err := tx.ReadVersion().Wait()
