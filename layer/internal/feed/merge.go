@@ -113,8 +113,8 @@ func (m *merge) start() error {
 	return nil
 }
 
-// First returns the sequence of the first change with since < seq <= until that the feed still has, in some shards. It is
-// until if there is none.
+// First returns the sequence of the first change with since < seq <= until that the feed still has, in some shards. It
+// is until if there is none.
 func First(r kv.Reader, keys db.Space, shards []db.ShardID, since, until db.Seq) (db.Seq, error) {
 	m := openMerge(r, keys, shards, since, until, false)
 	defer m.close()
