@@ -55,7 +55,7 @@ func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 // databaseDeleted records that the page has deleted a database, or tried to.
 func databaseDeleted(c *Console, r *http.Request, name string, status int) {
 	user, _ := c.tokens.user(r.Header.Get(TokenHeader))
-	e := state.Event{Kind: state.ActionDone, User: user, Database: name, Object: "database deleted"}
+	e := state.Event{Kind: state.ActionDone, User: user, Database: name, Object: "database " + name + " deleted"}
 	switch {
 	case status >= http.StatusInternalServerError || status == 0:
 		e.Object = perhapsNotDone + e.Object

@@ -165,8 +165,8 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"anna a/b database deleted", "anna a/b database deleted", "anna a/b not done: database deleted",
-		"anna a/b perhaps not done: database deleted", "anna named database deleted"}; !slices.Equal(got, want) {
+	if want := []string{"anna a/b database a/b deleted", "anna a/b database a/b deleted", "anna a/b not done: database a/b deleted",
+		"anna a/b perhaps not done: database a/b deleted", "anna named database named deleted"}; !slices.Equal(got, want) {
 		t.Errorf("events %q", got)
 	}
 }
