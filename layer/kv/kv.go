@@ -41,10 +41,19 @@ type Snapshotter interface {
 	OpenSnapshot(ctx context.Context) (Snapshot, error)
 }
 
+// SnapshotBeginner is the optional ability of a distant engine to open a snapshot without waiting for it. Use it
+// through BeginSnapshot.
+type SnapshotBeginner interface {
+	// BeginSnapshot is OpenSnapshot, but the snapshot holds the newest version of some time before its first answer.
+	// If it cannot be opened, its reads fail.
+	BeginSnapshot(ctx context.Context) (Snapshot, error)
+}
+
 // Snapshot reads one committed version for as long as it is open. Safe for concurrent use.
 type Snapshot interface {
 	Reader
-	// Version is the read version that the snapshot holds.
+	// Version is the read version that the snapshot holds. After BeginSnapshot it may block, and is 0 if the snapshot
+	// could not be opened.
 	Version() int64
 	Close()
 }
@@ -110,6 +119,18 @@ func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error
 	return s, err == nil, err
 }
 
+// BeginSnapshot opens a long snapshot for a caller that reads from it at once, and does not mind which version it holds
+// until it has the first answer: on a distant engine this saves a round trip. ok is false if the engine cannot hold
+// one.
+func BeginSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error) {
+	b, ok := e.(SnapshotBeginner)
+	if !ok {
+		return OpenSnapshot(ctx, e)
+	}
+	s, err = b.BeginSnapshot(ctx)
+	return s, err == nil, err
+}
+
 // Future is a pending read. Issue all reads of a step before waiting for the first: on FoundationDB they then share
 // one round trip (clause R3 counts them).
 type Future[T any] interface {
@@ -155,6 +176,18 @@ func GetRanges(r Reader, ranges []KeyRange) (rows RangeIterator, ok bool) {
 	}
 	return rr.GetRanges(ranges)
 }
+
+// FollowingReader is the optional ability of a distant engine's Reader to read a key whose name depends on the value
+// of another key, in one round trip. Callers need another way for readers without it.
+type FollowingReader interface {
+	// GetFollowing starts to read key and, if it exists, then prefix + its value + suffix, each as Get does. ok is
+	// false if this reader cannot do so now.
+	GetFollowing(key, prefix, suffix []byte) (f Future[Following], ok bool)
+}
+
+// Following is the result of GetFollowing: the value of the key, and that of the key which it leads to. nil means that
+// a key does not exist.
+type Following struct{ Value, Next []byte }
 
 // KeyValue is one row of a range. The slices belong to the iterator and are valid until its next Next or Close; copy
 // what you keep.

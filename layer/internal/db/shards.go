@@ -187,8 +187,14 @@ func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error)
 
 func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
 	return Read(ctx, d, func(t *Txn) ([]ShardMap, error) {
-		if err := t.Cfg.CheckSince(t.Snapshot(), t.Keys, since); err != nil {
-			return nil, err
+		if !since.IsZero() {
+			last, err := ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)()
+			if err == nil {
+				err = CheckSince(since, last)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 		var maps []ShardMap
 		for _, m := range t.Cfg.MapsFrom(since) {
@@ -198,18 +204,14 @@ func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error)
 	})
 }
 
-// CheckSince returns Invalid for a sequence that the database has not reached: it belongs to another database or a
-// future incarnation.
-func (c *Config) CheckSince(r kv.Reader, keys Space, since Seq) error {
-	if since.IsZero() {
+// CheckSince returns Invalid for a sequence that the database, which is at last, has not reached: it belongs to another
+// database or a future incarnation.
+func CheckSince(since, last Seq) error {
+	if since.Compare(last) <= 0 {
 		return nil
 	}
-	last, err := ReadLastSeq(r, keys, c)()
-	if err == nil && since.Compare(last) > 0 {
-		err = fault.Errf(fault.Invalid, "bad_request",
-			"the sequence in 'since' is not one of this database, which is at %s", last)
-	}
-	return err
+	return fault.Errf(fault.Invalid, "bad_request",
+		"the sequence in 'since' is not one of this database, which is at %s", last)
 }
 
 // ReadLastSeq starts reading the newest sequence: the newest in the wake keys of the current shards, or the one at

@@ -309,7 +309,7 @@ func (v *salvage) purges() error {
 // end writes the settings and the end record.
 func (v *salvage) end() error {
 	x := v.x
-	last, err := db.ReadLastSeq(x.s.R, x.s.Keys, x.s.Cfg)()
+	last, err := x.s.LastSeq()
 	if err != nil && !isUnreadable(err) {
 		return err
 	}

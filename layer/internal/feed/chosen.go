@@ -72,7 +72,7 @@ func (f *Feed) entriesOfIDs() (entries []Entry, last db.Seq, err error) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	err = f.S.Try(func() error {
-		last, err = db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)()
+		last, err = f.S.LastSeq()
 		return err
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func (f *Feed) follow(since *db.Seq, visit func(e *Entry)) (last db.Seq, err err
 			}
 		}
 	}
-	return db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)()
+	return f.S.LastSeq()
 }
 
 // entriesOfDesigns reads the winners of all design documents, including deleted ones.

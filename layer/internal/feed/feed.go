@@ -98,7 +98,16 @@ func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, 
 
 // CheckSince returns Invalid if the database has not reached the sequence.
 func CheckSince(s *rev.Stream, since db.Seq) error {
-	return s.Begin(func() error { return s.Cfg.CheckSince(s.R, s.Keys, since) })
+	if since.IsZero() {
+		return nil
+	}
+	return s.Begin(func() error {
+		last, err := s.LastSeq()
+		if err != nil {
+			return err
+		}
+		return db.CheckSince(since, last)
+	})
 }
 
 // countEvery is how many rows are yielded before they are counted, so that the counts of a long pass grow evenly.
@@ -190,7 +199,7 @@ func (f *Feed) run() error {
 			return f.noteTotal()
 		}
 		if turn == f.S.Turn {
-			return f.atEnd(db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)())
+			return f.atEnd(f.S.LastSeq())
 		}
 		// The bodies of the last rows were read in a newer transaction, whose newest sequence includes entries that
 		// have not been read.

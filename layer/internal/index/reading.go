@@ -112,7 +112,7 @@ func (r *Reading) Begin(reads func() error) error {
 
 // NewerThan reports whether the database has changes after seq at the stream's version.
 func NewerThan(s *rev.Stream, seq db.Seq) (bool, error) {
-	last, err := db.ReadLastSeq(s.R, s.Keys, s.Cfg)()
+	last, err := s.LastSeq()
 	return last.Compare(seq) > 0, err
 }
 

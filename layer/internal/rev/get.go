@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/revtree"
+	"github.com/divandb/divan/layer/tuple"
 )
 
 // Get reads one document. It returns NotFound with reason "missing", or "deleted" if the winner is deleted and no Rev
@@ -28,19 +29,45 @@ func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, 
 		case !o.Rev.IsZero():
 			return GetRevision(r, t.Keys, id, o.Rev, largeReads(t, o))
 		}
-		value, err := r.Get(t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id))).Wait()
-		if err != nil {
-			return nil, err
-		}
-		if value == nil {
-			return nil, Missing(r, t.Keys, id)
-		}
-		rev, err := db.ParseRevPair(value)
-		if err != nil {
-			return nil, db.Corrupt("list of documents", err)
-		}
-		return GetRevision(r, t.Keys, id, rev, largeReads(t, o))
+		return getWinner(t, r, id, largeReads(t, o))
 	})
+}
+
+// getWinner reads a document's winner and then its body, in one step if the reader can.
+func getWinner(t *db.Txn, r kv.Reader, id string, large LargeReads) (*Document, error) {
+	key := t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id))
+	if fr, ok := r.(kv.FollowingReader); ok {
+		// The key of a body ends with its revision as AllDocs has it, and the number of the chunk.
+		f, ok := fr.GetFollowing(key, t.Keys.Doc(nil, keyspace.Documents, id), tuple.AppendInt(nil, 0))
+		if ok {
+			found, err := f.Wait()
+			if err != nil {
+				return nil, err
+			}
+			return bodyOfWinner(t, r, id, found.Value, HaveRead(found.Next), large)
+		}
+	}
+	value, err := r.Get(key).Wait()
+	if err != nil {
+		return nil, err
+	}
+	return bodyOfWinner(t, r, id, value, nil, large)
+}
+
+// bodyOfWinner reads the body of the revision that AllDocs has, or waits for body if that is not nil.
+func bodyOfWinner(t *db.Txn, r kv.Reader, id string, value []byte, body kv.Future[[]byte], large LargeReads,
+) (*Document, error) {
+	if value == nil {
+		return nil, Missing(r, t.Keys, id)
+	}
+	rev, err := db.ParseRevPair(value)
+	if err != nil {
+		return nil, db.Corrupt("list of documents", err)
+	}
+	if body == nil {
+		return GetRevision(r, t.Keys, id, rev, large)
+	}
+	return waitRevision(BodyRead{R: r, Keys: t.Keys, Id: id, Rev: rev, First: body, Large: large})
 }
 
 // Exists reports whether Get would find a document's winner. It reads less than Get.
@@ -85,6 +112,10 @@ func Missing(r kv.Reader, keys db.Space, id string) error {
 func GetRevision(r kv.Reader, keys db.Space, id string, rev db.Rev, large LargeReads) (*Document, error) {
 	b := ReadBody(r, keys, id, rev)
 	b.Large = large
+	return waitRevision(b)
+}
+
+func waitRevision(b BodyRead) (*Document, error) {
 	s, found, err := b.Wait()
 	if err != nil {
 		return nil, err
@@ -92,7 +123,7 @@ func GetRevision(r kv.Reader, keys db.Space, id string, rev db.Rev, large LargeR
 	if !found {
 		return nil, ErrMissing()
 	}
-	return s.Document(id, rev), nil
+	return s.Document(b.Id, b.Rev), nil
 }
 
 // DocumentTree is a document's branches, winner last.

@@ -34,6 +34,9 @@ type Stream struct {
 	Prepare func() error
 	// Overlaid reports that rows of an index are read as before the running build: R is Keys.overlaid.
 	Overlaid bool
+
+	last     db.Seq // as returned by LastSeq
+	lastTurn int    // the turn in which it was read, counted from 1; 0 if it was not
 }
 
 // streamTurn is how long one transaction is read. It is less than kv.TransactionSeconds.
@@ -49,7 +52,7 @@ func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
 }
 
 func openStream(ctx context.Context, d *db.Database) (*Stream, error) {
-	snap, ok, err := kv.OpenSnapshot(ctx, d.Store.Engine)
+	snap, ok, err := kv.BeginSnapshot(ctx, d.Store.Engine)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +124,19 @@ func (s *Stream) configure() error {
 		return nil
 	}
 	return db.ErrNoDatabase()
+}
+
+// LastSeq returns the newest sequence at the stream's version. It reads it once.
+func (s *Stream) LastSeq() (db.Seq, error) {
+	if s.lastTurn == s.Turn+1 {
+		return s.last, nil
+	}
+	turn := s.Turn
+	last, err := db.ReadLastSeq(s.R, s.Keys, s.Cfg)()
+	if err == nil {
+		s.last, s.lastTurn = last, turn+1
+	}
+	return last, err
 }
 
 // Renew begins a new transaction after the error cause, if a new transaction can help, or after none. A caller that may

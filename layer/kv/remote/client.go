@@ -37,12 +37,13 @@ type Engine struct {
 }
 
 var (
-	_ kv.Engine       = (*Engine)(nil)
-	_ kv.Snapshotter  = (*Engine)(nil)
-	_ kv.Checkpointer = (*Engine)(nil)
-	_ kv.Failer       = (*Engine)(nil)
-	_ kv.Degrader     = (*Engine)(nil)
-	_ kv.Reclaimer    = (*Engine)(nil)
+	_ kv.Engine           = (*Engine)(nil)
+	_ kv.Snapshotter      = (*Engine)(nil)
+	_ kv.SnapshotBeginner = (*Engine)(nil)
+	_ kv.Checkpointer     = (*Engine)(nil)
+	_ kv.Failer           = (*Engine)(nil)
+	_ kv.Degrader         = (*Engine)(nil)
+	_ kv.Reclaimer        = (*Engine)(nil)
 )
 
 // Open connects to the store served at addr. It waits up to Options.Timeout for the store. Once open, the engine
@@ -229,6 +230,13 @@ func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*co
 			return nil, 0, errUnreachable
 		}
 	}
+}
+
+// able reports whether the server of the current connection has an ability.
+func (e *Engine) able(ability uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mu.conn != nil && e.mu.conn.abilities.Load()&ability != 0
 }
 
 // contextError returns the engine's error for an ended context, or nil.

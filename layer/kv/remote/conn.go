@@ -20,7 +20,8 @@ type conn struct {
 	// degraded holds the reasons why the server's engine needs an operator.
 	degraded atomic.Pointer[[]string]
 
-	asked atomic.Int64 // requests waiting for an answer, without watches
+	asked     atomic.Int64  // requests waiting for an answer, without watches
+	abilities atomic.Uint64 // as the server has told; 0 until then
 
 	mu struct {
 		sync.Mutex
@@ -99,6 +100,11 @@ func (c *conn) read() error {
 			if err := c.noteDegraded(f.payload); err != nil {
 				return err
 			}
+			continue
+		}
+		if f.kind == kindAbilities {
+			d := decoder{b: f.payload}
+			c.abilities.Store(d.uvarint())
 			continue
 		}
 		c.mu.Lock()

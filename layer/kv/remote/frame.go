@@ -39,6 +39,7 @@ const (
 	kindCheckpoint                   // directory
 	kindPing                         // empty
 	kindReclaim                      // begin, end
+	kindGetFollowing                 // flags, key, prefix, suffix; only if the server is able to, see abilities
 )
 
 // The frames that a server sends.
@@ -51,6 +52,14 @@ const (
 	kindWatchFired                   // empty
 	kindDone                         // empty
 	kindPong                         // reasons why the store is degraded, as byte strings
+	kindAbilities                    // abilities; sent once, with request 0, which older clients ignore
+	kindFollowing                    // two values, each as in kindValue but with its length
+)
+
+// The abilities of a server beyond those of the first release with this protocol: a node may be older than the node
+// with the store, or newer, while a cluster is upgraded.
+const (
+	ableToFollow = 1 << iota // kindGetFollowing
 )
 
 const (
@@ -152,6 +161,22 @@ func (d *decoder) bytes() []byte {
 	v := d.b[:n:n]
 	d.b = d.b[n:]
 	return v
+}
+
+// optional returns a byte string, or nil for a missing one. See appendOptional.
+func (d *decoder) optional() []byte {
+	if d.byte() == 0 {
+		return nil
+	}
+	return d.bytes()
+}
+
+// appendOptional appends whether b is not nil, and then b.
+func appendOptional(dst, b []byte) []byte {
+	if b == nil {
+		return append(dst, 0)
+	}
+	return appendBytes(append(dst, 1), b)
 }
 
 func (d *decoder) selector() kv.KeySelector {

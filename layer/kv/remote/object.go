@@ -2,6 +2,7 @@ package remote
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"github.com/divandb/divan/layer/kv"
@@ -23,6 +24,7 @@ type object struct {
 
 	tx     kv.Transaction
 	snap   kv.Snapshot
+	failed error // why the snapshot could not be opened: the answer to its reads
 	ranges map[uint32]*openRange
 	ended  bool
 }
@@ -85,6 +87,9 @@ func (o *object) do(f frame) error {
 	if o.ended {
 		return o.s.late(f) // sent before the client knew that the object had ended
 	}
+	if o.failed != nil {
+		return o.refuse(f)
+	}
 	if f.kind == kindOpenSnapshot || f.kind == kindCheckpoint || f.kind == kindReclaim || o.snap != nil {
 		return o.doOther(f)
 	}
@@ -108,7 +113,7 @@ func (o *object) do(f frame) error {
 		}
 	default:
 		var r kv.Reader = o.tx
-		if f.kind >= kindGet && f.kind <= kindRange && d.byte()&flagSnapshot != 0 {
+		if hasFlags(f.kind) && d.byte()&flagSnapshot != 0 {
 			r = o.tx.Snapshot()
 		}
 		return o.read(f, d, r)
@@ -129,9 +134,8 @@ func (o *object) doOther(f frame) error {
 			err = kv.NewError(kv.CodeClientInvalid, "the store does not support long snapshots", nil)
 		}
 		if err != nil {
-			o.s.answerError(f, err)
-			o.end()
-			return nil
+			o.failed = err
+			return o.refuse(f)
 		}
 		o.snap = snap
 		o.answerVersion(f, snap.Version())
@@ -165,11 +169,28 @@ func (o *object) doOther(f frame) error {
 		}
 		o.end()
 		return nil
-	case kindGet, kindGetKey, kindRange:
+	}
+	if hasFlags(f.kind) {
 		d.bytes() // no writes
 		d.byte()
 	}
 	return o.read(f, d, o.snap)
+}
+
+// hasFlags reports whether a request is a read, which begins with flags.
+func hasFlags(k kind) bool { return k >= kindGet && k <= kindRange || k == kindGetFollowing }
+
+// refuse processes a request for a snapshot that could not be opened: its client may have asked for more before it
+// knew.
+func (o *object) refuse(f frame) error {
+	switch f.kind {
+	case kindEnd:
+		o.end()
+	case kindRangeClose:
+	default:
+		o.s.answerError(f, o.failed)
+	}
+	return nil
 }
 
 // read processes the requests that transactions and snapshots share.
@@ -184,6 +205,11 @@ func (o *object) read(f frame, d *decoder, r kv.Reader) error {
 		if sel := d.selector(); d.err == nil {
 			k, err := r.GetKey(sel).Wait()
 			o.answerValue(f, k, err)
+		}
+	case kindGetFollowing:
+		key, prefix := d.pair()
+		if suffix := d.bytes(); d.err == nil {
+			o.getFollowing(f, r, key, prefix, suffix)
 		}
 	case kindReadVersion:
 		v, err := r.ReadVersion().Wait()
@@ -226,6 +252,21 @@ func (o *object) answerValue(f frame, v []byte, err error) {
 			return append(dst, 0)
 		}
 		return append(append(dst, 1), v...)
+	})
+}
+
+func (o *object) getFollowing(f frame, r kv.Reader, key, prefix, suffix []byte) {
+	var found kv.Following
+	var err error
+	if found.Value, err = r.Get(key).Wait(); err == nil && found.Value != nil {
+		found.Next, err = r.Get(slices.Concat(prefix, found.Value, suffix)).Wait()
+	}
+	if err != nil {
+		o.s.answerError(f, err)
+		return
+	}
+	_ = o.answer(f, kindFollowing, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
+		return appendOptional(appendOptional(dst, found.Value), found.Next)
 	})
 }
 
@@ -310,9 +351,14 @@ const (
 	flagFailed             // the batch ends with an error, which comes first in the payload
 )
 
+// batches are buffers for the rows of a batch. The largest one is maxBatchBytes and one row.
+var batches = sync.Pool{New: func() any { return new(make([]byte, 0, 4096)) }}
+
 // batch answers with the next rows of a range read.
 func (o *object) batch(f frame, or *openRange) {
-	rows := make([]byte, 0, 4096)
+	scratch := batches.Get().(*[]byte)
+	defer batches.Put(scratch)
+	rows := (*scratch)[:0]
 	more := false
 	for n := 0; ; n++ {
 		if n == or.rows || len(rows) >= maxBatchBytes {
@@ -325,6 +371,7 @@ func (o *object) batch(f frame, or *openRange) {
 		row := or.it.KeyValue()
 		rows = appendBytes(appendBytes(rows, row.Key), row.Value)
 	}
+	*scratch = rows
 	or.rows = min(4*or.rows, maxRows)
 	var err error
 	if !more {

@@ -16,6 +16,8 @@ type source interface {
 	follow(k kind, number uint32) (*call, error)
 	// drop sends a request that expects no answer.
 	drop(k kind, number uint32)
+	// able reports whether the server has an ability.
+	able(ability uint64) bool
 	// patience returns what ends the wait for an answer.
 	patience() (context.Context, <-chan struct{})
 	// ended returns the error of calls after the source has ended, or nil.
@@ -44,6 +46,31 @@ func (r reads) Get(key []byte) kv.Future[[]byte] {
 	}
 	k, err := r.of.request(kindGet, func(dst []byte) []byte { return appendBytes(append(dst, r.flags), key) })
 	return newFuture(r.of, k, err, decodeValue)
+}
+
+// GetFollowing implements kv.FollowingReader.
+func (t *transaction) GetFollowing(key, prefix, suffix []byte) (kv.Future[kv.Following], bool) {
+	return reads{of: &t.txLink}.GetFollowing(key, prefix, suffix)
+}
+
+// GetFollowing implements kv.FollowingReader.
+func (r reads) GetFollowing(key, prefix, suffix []byte) (kv.Future[kv.Following], bool) {
+	if len(key) > kv.MaxKeySize || !r.of.able(ableToFollow) {
+		return nil, false
+	}
+	k, err := r.of.request(kindGetFollowing, func(dst []byte) []byte {
+		return appendBytes(appendBytes(appendBytes(append(dst, r.flags), key), prefix), suffix)
+	})
+	return newFuture(r.of, k, err, decodeFollowing), true
+}
+
+func decodeFollowing(f frame) (kv.Following, error) {
+	d := decoder{b: f.payload}
+	found := kv.Following{Value: d.optional(), Next: d.optional()}
+	if f.kind != kindFollowing || d.err != nil {
+		return kv.Following{}, errProtocol
+	}
+	return found, nil
 }
 
 func (r reads) GetKey(sel kv.KeySelector) kv.Future[[]byte] {

@@ -82,7 +82,12 @@ func (p patient) Read(b []byte) (int, error) {
 
 // run serves the connection until it ends, then ends everything that it began. It returns why it ended.
 func (s *session) run() error {
-	err := s.read()
+	err := s.out.send(false, encode(kindAbilities, 0, 0, func(dst []byte) []byte {
+		return binary.AppendUvarint(dst, ableToFollow)
+	}))
+	if err == nil {
+		err = s.read()
+	}
 	_ = s.nc.Close() // it has ended, or ends here
 	close(s.over)
 	s.out.stop(net.ErrClosed)

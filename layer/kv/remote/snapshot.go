@@ -15,7 +15,7 @@ type longSnapshot struct {
 	ctx     context.Context
 	conn    *conn
 	object  uint64
-	version int64
+	opening *call // answered with the version
 	once    sync.Once
 	closed  chan struct{}
 }
@@ -38,22 +38,44 @@ const (
 )
 
 func (e *Engine) openSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	s, err := e.beginSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = s.opened(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// BeginSnapshot implements kv.SnapshotBeginner. It blocks only while there is no connection.
+func (e *Engine) BeginSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	s, err := e.beginSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (e *Engine) beginSnapshot(ctx context.Context) (*longSnapshot, error) {
 	c, object, err := e.connection(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	s := &longSnapshot{ctx: ctx, conn: c, object: object, closed: make(chan struct{})}
 	s.of = s
-	k := c.ask(kindOpenSnapshot|beginFlag, object, nil)
-	f, err := k.wait(ctx, nil)
-	if err == nil {
-		s.version, err = decodeVersion(f)
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
+	s.opening = c.ask(kindOpenSnapshot|beginFlag, object, nil)
 	return s, nil
+}
+
+// opened waits until the snapshot is open, and returns its version.
+func (s *longSnapshot) opened() (int64, error) {
+	f, err := s.opening.wait(s.patience())
+	if err != nil {
+		return 0, err
+	}
+	return decodeVersion(f)
 }
 
 // Lost implements kv.Loser.
@@ -63,7 +85,14 @@ func (s *longSnapshot) Lost() bool {
 	return s.conn.mu.broken != nil
 }
 
-func (s *longSnapshot) Version() int64 { return s.version }
+// Version implements kv.Snapshot.
+func (s *longSnapshot) Version() int64 {
+	version, err := s.opened()
+	if err != nil {
+		return 0
+	}
+	return version
+}
 
 func (s *longSnapshot) Close() {
 	s.once.Do(func() {
@@ -93,6 +122,8 @@ func (s *longSnapshot) request(k kind, build func(dst []byte) []byte) (*call, er
 		return dst
 	}), nil
 }
+
+func (s *longSnapshot) able(ability uint64) bool { return s.conn.abilities.Load()&ability != 0 }
 
 func (s *longSnapshot) follow(k kind, number uint32) (*call, error) {
 	if err := s.ended(); err != nil {

@@ -142,6 +142,10 @@ func (t *txLink) requestLocked(k *call, build func(dst []byte) []byte) (*call, e
 	return k, nil
 }
 
+// able implements source. It asks the current connection, which need not be the transaction's: a server keeps its
+// abilities, unless it is replaced, which ends the transaction's connection.
+func (t *txLink) able(ability uint64) bool { return t.e.able(ability) }
+
 // follow implements source: it sends a request for a range read, without writes.
 func (t *txLink) follow(k kind, number uint32) (*call, error) {
 	t.mu.Lock()
