@@ -191,3 +191,36 @@ func TestCluster_OtherStore(t *testing.T) {
 		}
 	}
 }
+
+// Nodes with another secret are told by their hosts, of which not more are remembered than may be.
+func TestCluster_strangers(t *testing.T) {
+	o := options(t, "a")
+	told := make(chan string, 200)
+	o.Notify = func(e cluster.Event) {
+		if e.Kind == cluster.WrongSecret {
+			told <- e.Address
+		}
+	}
+	a := started(t, o)
+	for _, from := range []string{"192.0.2.1:4001", "192.0.2.1:4002", "192.0.2.2:4001", "192.0.2.1:4003"} {
+		a.NoteStranger(from)
+	}
+	for _, want := range []string{"192.0.2.1", "192.0.2.2"} {
+		if got := <-told; got != want {
+			t.Errorf("told of %s, want %s", got, want)
+		}
+	}
+	for i := range 250 {
+		a.NoteStranger(fmt.Sprintf("198.51.100.%d:4001", i))
+	}
+	eventually(t, 10*time.Second, func() string {
+		if n := len(told); n < 62 {
+			return fmt.Sprintf("told of %d", n)
+		}
+		return ""
+	})
+	if n := len(told); n > 62 {
+		t.Errorf("told of %d more hosts", n)
+	}
+	degraded(t, a, "gossip_secret: a node at 192.0.2.1 contacts")
+}

@@ -42,7 +42,7 @@ type Event struct {
 	At      time.Time
 	Since   time.Time // depends on Kind; may be zero
 	Member  string    // name
-	Address string    // the gossip address, or for WrongSecret where the contact came from
+	Address string    // the gossip address, or for WrongSecret the host of the contact
 	Version string    // of the member's program, if it has one
 }
 

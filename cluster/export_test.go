@@ -12,3 +12,6 @@ func (c *Cluster) SayLeft(address, id string) error { return c.gossip.send(addre
 func (c *Cluster) SayRefused(address, refused, name string) error {
 	return c.gossip.send(address, notice{Refused: refused, Name: name})
 }
+
+// NoteStranger reports a contact from a node with another secret.
+func (c *Cluster) NoteStranger(from string) { c.joining.noteStranger(from) }

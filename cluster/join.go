@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -22,14 +23,14 @@ type joining struct {
 
 	mu struct {
 		sync.Mutex
-		failing  map[string]joinFailure // addresses that could not be joined
-		stranger trouble                // a node with another secret
+		failing   map[string]joinFailure // addresses that could not be joined
+		strangers map[string]time.Time   // hosts of nodes with another secret, and when they were last seen
 	}
 }
 
 func newJoining(o *Options, m *members, g *gossip) *joining {
 	j := &joining{o: o, members: m, gossip: g}
-	j.mu.failing = map[string]joinFailure{}
+	j.mu.failing, j.mu.strangers = map[string]joinFailure{}, map[string]time.Time{}
 	return j
 }
 
@@ -168,15 +169,27 @@ func shortError(err error) error {
 	return fmt.Errorf("%s", strings.Join(strings.Fields(text), " "))
 }
 
-// noteStranger records that a node at an address has another secret.
+// maxStrangers bounds the hosts that are remembered: anyone who reaches the port is a stranger.
+const maxStrangers = 64
+
+// noteStranger records that a node on a host has another secret. The port of an address would say nothing: it is that
+// of one connection. So several such nodes of one host are one.
 func (j *joining) noteStranger(from string) {
+	if host, _, err := net.SplitHostPort(from); err == nil {
+		from = host
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := time.Now()
-	if !j.mu.stranger.lasts(now) {
+	maps.DeleteFunc(j.mu.strangers, func(_ string, seen time.Time) bool { return now.Sub(seen) >= troubleLasts })
+	_, known := j.mu.strangers[from]
+	if !known && len(j.mu.strangers) >= maxStrangers {
+		return
+	}
+	j.mu.strangers[from] = now
+	if !known {
 		j.members.add(Event{Kind: WrongSecret, At: now, Address: from})
 	}
-	j.mu.stranger = trouble{now, from}
 }
 
 // degraded returns which members cannot be joined, and why. others is how many this member sees.
@@ -188,9 +201,14 @@ func (j *joining) degraded(now time.Time, others int) (list []string) {
 			list = append(list, reason)
 		}
 	}
-	if j.mu.stranger.lasts(now) && others == 0 && len(list) == 0 {
-		list = append(list, fmt.Sprintf("gossip_secret: a node at %s contacts this node with a different "+
-			"cluster.secret, and this node sees no other members: give all nodes the same", j.mu.stranger.with))
+	if others > 0 || len(list) > 0 {
+		return list
+	}
+	for _, host := range slices.Sorted(maps.Keys(j.mu.strangers)) {
+		if now.Sub(j.mu.strangers[host]) < troubleLasts {
+			return append(list, fmt.Sprintf("gossip_secret: a node at %s contacts this node with a different "+
+				"cluster.secret, and this node sees no other members: give all nodes the same", host))
+		}
 	}
 	return list
 }

@@ -170,9 +170,27 @@ func (s *storage) guard(root []byte) {
 	if s.cfg.Storage.Engine != config.EngineFDB {
 		return
 	}
+	teller, tells := s.engine.(interface {
+		Status(ctx context.Context) (fdb.Status, error)
+	})
 	guarded := outage.Guard(s.engine, outage.Options{Key: root, Silence: s.cfg.Storage.Timeout})
 	s.parts.add("guard of the engine", closing(guarded)) // closes the engine too, which can be closed twice
 	s.engine = guarded
+	if tells {
+		room := &fdb.Room{Status: teller.Status}
+		stop := room.Run()
+		s.parts.add("free space of the cluster", func(context.Context) error {
+			stop()
+			return nil
+		})
+		s.engine = clusterEngine{guarded, room}
+	}
+}
+
+// clusterEngine is a guarded FoundationDB, with the disk space that its cluster has left.
+type clusterEngine struct {
+	*outage.Engine
+	*fdb.Room
 }
 
 // serve lets other nodes on this machine use the store.

@@ -136,7 +136,7 @@ func (p *page) jobs(o *state.Overview) {
 	text := "none"
 	switch {
 	case o.Jobs == nil:
-		text = "unknown: the store does not answer"
+		text = "unknown: the store did not answer in time"
 	case total > 0:
 		text = strings.Join(counts, ", ")
 	}

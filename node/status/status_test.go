@@ -75,7 +75,7 @@ func TestText_hostile(t *testing.T) {
 			}
 		}
 	}
-	for want, jobs := range map[string]map[string]int{"JOBS  none": {}, "JOBS  unknown: the store does not answer": nil} {
+	for want, jobs := range map[string]map[string]int{"JOBS  none": {}, "JOBS  unknown: the store did not answer in time": nil} {
 		if text := status.Text(&state.Overview{Jobs: jobs}, 80, 10); !strings.Contains(text, want) {
 			t.Error(text)
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
+var _ kv.Degrader = (*Engine)(nil)
+
 // Options are the options of Guard.
 type Options struct {
 	// Key is read. It need not exist.
@@ -28,13 +30,16 @@ const (
 	// every is the pause between reads while the store answers, again the pause while it does not.
 	every = time.Second
 	again = 100 * time.Millisecond
+	// locked is how long a lock must have lasted to count as an outage.
+	locked = time.Second
 	// patience bounds one read while the store does not answer: a client may lose a read of a cluster that was started
 	// anew.
 	patience       = time.Second
 	defaultSilence = 5 * time.Second
 )
 
-// Engine is a guarded engine. It has no optional abilities but kv.RetryLimiter and the counts of transactions.
+// Engine is a guarded engine. It has no optional abilities but kv.RetryLimiter, kv.Degrader, which tells of a lock, and
+// the counts of transactions.
 type Engine struct {
 	below kv.Engine
 	o     Options
@@ -48,6 +53,7 @@ type Engine struct {
 // state is what is known of the store. It is replaced when that changes.
 type state struct {
 	lost *kv.Error // what transactions fail with; nil while the store answers
+	lock time.Time // since when the store is locked, if that is why it is lost
 	// ctx ends, with lost as its cause, when the store is found to be away.
 	ctx context.Context
 	end context.CancelCauseFunc
@@ -74,6 +80,7 @@ func Guard(below kv.Engine, o Options) *Engine {
 
 // watch reads the key until ctx ends.
 func (e *Engine) watch(ctx context.Context) {
+	var lockSeen time.Time // since when the store is locked; zero if it is not
 	for ctx.Err() == nil {
 		within, pause := e.o.Silence, every
 		lost := e.state.Load().lost != nil
@@ -81,16 +88,25 @@ func (e *Engine) watch(ctx context.Context) {
 			within, pause = min(patience, e.o.Silence), again
 		}
 		began, before := time.Now(), e.commits()
-		switch answered := e.read(ctx, within); {
-		case answered && lost:
+		said := e.read(ctx, within)
+		switch {
+		case said != isLocked:
+			lockSeen = time.Time{}
+		case lockSeen.IsZero():
+			lockSeen = began
+		}
+		switch {
+		case said == answers && lost:
 			e.state.Store(newState(nil))
-		case answered:
+		case said == answers:
 		case ctx.Err() != nil:
 			return
+		case said == isLocked:
+			if pause = again; !lost && time.Since(lockSeen) >= locked {
+				e.lose("the store is locked", lockSeen, lockSeen)
+			}
 		case !lost && e.commits() == before: // a slow store is not away
-			away := newState(kv.NewError(kv.CodeUnreachable, "the store does not answer since "+
-				began.UTC().Format(time.RFC3339), nil))
-			e.state.Swap(away).end(away.lost)
+			e.lose("the store does not answer", began, time.Time{})
 			continue
 		}
 		select {
@@ -100,14 +116,45 @@ func (e *Engine) watch(ctx context.Context) {
 	}
 }
 
-// read reports whether the store answers a read in time, if only with an error.
-func (e *Engine) read(ctx context.Context, within time.Duration) bool {
+// lose makes transactions fail from now on. lock is when the store was locked, if it is.
+func (e *Engine) lose(what string, since, lock time.Time) {
+	away := newState(kv.NewError(kv.CodeUnreachable, what+" since "+since.UTC().Format(time.RFC3339), nil))
+	away.lock = lock
+	e.state.Swap(away).end(away.lost)
+}
+
+// sign is what a read says about the store.
+type sign uint8
+
+const (
+	answers  sign = iota // if only with an error
+	isSilent             // it has not answered in time
+	isLocked
+)
+
+// read asks the store for a sign of life.
+func (e *Engine) read(ctx context.Context, within time.Duration) sign {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	tx := e.below.Begin(ctx)
 	defer tx.Cancel()
-	_, err := tx.Get(e.o.Key).Wait()
-	return ctx.Err() == nil && !kv.IsCode(err, kv.CodeUnreachable)
+	switch _, err := tx.Get(e.o.Key).Wait(); {
+	case ctx.Err() != nil || kv.IsCode(err, kv.CodeUnreachable):
+		return isSilent
+	case kv.IsCode(err, kv.CodeDatabaseLocked):
+		return isLocked
+	}
+	return answers
+}
+
+// Degraded implements kv.Degrader.
+func (e *Engine) Degraded() []string {
+	since := e.state.Load().lock
+	if since.IsZero() {
+		return nil
+	}
+	return []string{"store_locked: the store is locked since " + since.UTC().Format(time.RFC3339) +
+		"; a restore or a change of clusters locks it, and fdbcli's unlock frees it"}
 }
 
 // commits returns the number of commits so far.

@@ -3,6 +3,7 @@ package outage_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -91,6 +92,50 @@ func TestGuard_commits(t *testing.T) {
 	})
 }
 
+// A store that is locked for a moment is waited for; one that stays locked is away, and the operator is told why.
+func TestGuard_locked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &switched{}
+		e := outage.Guard(store, outage.Options{Key: []byte("k"), Silence: 5 * time.Second})
+		defer e.Close()
+		ask := func() (time.Duration, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			begun := time.Now()
+			_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (any, error) {
+				_, err := tx.Get([]byte("a")).Wait()
+				return nil, err
+			})
+			return time.Since(begun), err
+		}
+		store.locked.Store(true)
+		time.AfterFunc(700*time.Millisecond, func() { store.locked.Store(false) })
+		if _, err := ask(); err != nil {
+			t.Errorf("a moment's lock: %v", err)
+		}
+		time.Sleep(5 * time.Second)
+		store.locked.Store(true)
+		if took, err := ask(); took > 4*time.Second || !kv.IsCode(err, kv.CodeUnreachable) ||
+			!strings.Contains(err.Error(), "locked since") {
+			t.Errorf("the first request of a locked store: %v after %v", err, took)
+		}
+		for range 5 {
+			if took, err := ask(); took > 0 || !kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) {
+				t.Errorf("a later request: %v after %v", err, took)
+			}
+			time.Sleep(7 * time.Second)
+		}
+		if reasons := e.Degraded(); len(reasons) != 1 || !strings.HasPrefix(reasons[0], "store_locked: ") {
+			t.Errorf("reasons: %q", reasons)
+		}
+		store.locked.Store(false)
+		time.Sleep(time.Second)
+		if took, err := ask(); took > 0 || err != nil || len(e.Degraded()) > 0 {
+			t.Errorf("after the lock: %v after %v; %q", err, took, e.Degraded())
+		}
+	})
+}
+
 // Each call of a transaction that was refused fails.
 func TestGuard_refused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -126,10 +171,11 @@ func TestGuard_refused(t *testing.T) {
 // patience is how long the client of the store in these tests waits by itself.
 const patience = 10 * time.Second
 
-// switched is a store that can be silent. Its transactions can do nothing but Get.
+// switched is a store that can be silent or locked. Its transactions can do nothing but Get.
 type switched struct {
 	kv.Counts
 	silent atomic.Pointer[chan struct{}] // closed when the silence ends; nil while the store answers
+	locked atomic.Bool
 }
 
 func (s *switched) set(silent bool) {
@@ -169,6 +215,9 @@ func (r read) Wait() ([]byte, error) {
 	var cause *kv.Error
 	if errors.As(context.Cause(r.t.ctx), &cause) {
 		return nil, cause
+	}
+	if r.t.store.locked.Load() {
+		return nil, kv.NewError(kv.CodeDatabaseLocked, "locked", nil)
 	}
 	silent := r.t.store.silent.Load()
 	if silent == nil {
