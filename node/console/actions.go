@@ -83,6 +83,8 @@ type act struct {
 	did func(Action) string
 	// on returns the nodes that the action is done on; nil means that any node does it, for all.
 	on func(c *Console, a Action) []string
+	// each reports that each of these nodes has to do it. Otherwise it is done if one of them has.
+	each bool
 	// do does it, on one node.
 	do func(ctx context.Context, acts Acts, a Action) error
 }
@@ -168,7 +170,7 @@ var acts = map[string]act{
 		do:  func(ctx context.Context, acts Acts, _ Action) error { return acts.Drain(ctx) },
 	},
 	"log_level": {
-		needs: []string{"level"}, on: allNodes,
+		needs: []string{"level"}, on: allNodes, each: true,
 		did: func(a Action) string {
 			where := "all nodes"
 			if a.Node != "" {
@@ -244,11 +246,11 @@ func (c *local) actAsked(ctx context.Context, q actQuestion) (a actAnswer, err e
 	return a, err
 }
 
-// What events begin with that tell of an action that was not done, or of which that is not known.
-const notDone, perhapsNotDone = "not done: ", "perhaps not done: "
+// What events begin with that tell of an action that was not done, of which that is not known, or that was not done on
+// every node.
+const notDone, perhapsNotDone, partlyDone = "not done: ", "perhaps not done: ", "not done on every node: "
 
-// Act does an action for a user, on the nodes that it concerns, and records it as an event. It is done if it is done on
-// one of them.
+// Act does an action for a user, on the nodes that it concerns, and records it as an event.
 func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	kind, err := a.check()
 	if err != nil {
@@ -273,7 +275,10 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	}
 	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
+	partly := done && kind.each && failed != nil
 	switch {
+	case partly:
+		e.Object, e.Detail = partlyDone+e.Object, failed.Error()
 	case done:
 	case slices.ContainsFunc(failures, perhapsDone):
 		e.Object, e.Detail = perhapsNotDone+e.Object, failed.Error()
@@ -287,7 +292,10 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	if a.Database != "" {
 		c.known.change(a.Database) // also if it is not known whether it is done
 	}
-	if done {
+	switch {
+	case partly:
+		return fmt.Errorf("done, but not on every node: %w", failed)
+	case done:
 		return nil
 	}
 	return failed

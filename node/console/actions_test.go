@@ -45,15 +45,22 @@ func (p *parts) acts() console.Acts {
 			}
 			return nil
 		},
-		Compact:  func(context.Context, string) error { return errors.New("the store sleeps") },
-		Forget:   func(_ context.Context, m string) bool { did("forget", m); return m == "n9" || m == "n3" },
-		Drain:    func(context.Context) error { did("drain"); return nil },
-		LogLevel: func(l string, d time.Duration) error { did("level", l, d.String()); return nil },
+		Compact: func(context.Context, string) error { return errors.New("the store sleeps") },
+		Forget:  func(_ context.Context, m string) bool { did("forget", m); return m == "n9" || m == "n3" },
+		Drain:   func(context.Context) error { did("drain"); return nil },
+		LogLevel: func(l string, d time.Duration) error {
+			did("level", l, d.String())
+			if l == "error" && p.deaf {
+				return context.DeadlineExceeded
+			}
+			return nil
+		},
 	}
 }
 
 func TestConsole_Act(t *testing.T) {
 	net, consoles, recorders := cluster(2)
+	net.parts[1].deaf = true
 	h := consoles[0].Handler("/api")
 	get := httptest.NewRecorder()
 	h.ServeHTTP(get, httptest.NewRequest("GET", "/api/token", nil))
@@ -113,6 +120,8 @@ func TestConsole_Act(t *testing.T) {
 		{`{"do":"drain","node":"n2"}`, 200, [2]string{"", "drain"}, "n2 drained by anna"},
 		{`{"do":"log_level","level":"debug"}`, 200, [2]string{"level debug 10m0s", "level debug 10m0s"},
 			"log level of all nodes set to debug for 10 min by anna"},
+		{`{"do":"log_level","level":"error"}`, 503, [2]string{"level error 10m0s", "level error 10m0s"},
+			"not done on every node: log level of all nodes set to error for 10 min by anna"},
 		{`{"do":"log_level","level":"debug","node":"n2","minutes":3}`, 200, [2]string{"", "level debug 3m0s"},
 			"log level of n2 set to debug for 3 min by anna"},
 	} {

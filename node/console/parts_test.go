@@ -38,6 +38,7 @@ type parts struct {
 	sessions  []state.Session
 	did       []string
 	lost      error // of the store
+	deaf      bool  // it does not say whether it has set the level of the log
 }
 
 func (p *parts) use(name string, u console.Use) {
