@@ -95,6 +95,36 @@ func TestServer_Slow(t *testing.T) {
 	}
 }
 
+// A statement of which only a part is shown is said to be cut: the rest may limit what it does.
+func TestServer_CutStatement(t *testing.T) {
+	s := exectest.NewStore()
+	s.Create("cities")
+	var mu sync.Mutex
+	var shown []string
+	_, addr := start(t, s, func(o *query.Options) {
+		o.Observe = func(e query.Ended) {
+			mu.Lock()
+			defer mu.Unlock()
+			shown = append(shown, e.Statement)
+		}
+	})
+	conn := dial(t, addr)
+	for _, n := range []int{1024, 1025, 5000} {
+		const begin, end = "SELECT 'x", "'"
+		statement := begin[:len(begin)-n%2] + strings.Repeat("é", (n-len(begin)-len(end)+n%2)/2) + end
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		got := shown[len(shown)-1]
+		mu.Unlock()
+		whole := got == statement
+		if whole != (n <= 1024) || !whole && !strings.HasSuffix(got, "é… (cut)") || len(got) > 1024 {
+			t.Errorf("%d bytes are shown as %d: %q", n, len(got), got)
+		}
+	}
+}
+
 // A statement that runs for long is described while it runs, whatever part of its plan is at work.
 func TestServer_Running(t *testing.T) {
 	query.ReportEvery(t, 1)

@@ -205,6 +205,13 @@ func mayHavePassword(statement string) bool {
 	return false
 }
 
+// longestShown is how many bytes of a statement others see, and isCut the end of a longer one: what is left of it may do
+// something else.
+const (
+	longestShown = 1024
+	isCut        = "… (cut)"
+)
+
 // mark records for divan.sessions what the session is doing. A new statement gets a new view of the catalogue.
 func (ss *session) mark(state byte, statement string) {
 	ss.host.snapshot = nil
@@ -231,7 +238,10 @@ func (ss *session) mark(state byte, statement string) {
 	}
 	ss.mu.state = state
 	if statement != "" {
-		if statement = types.Truncate(statement, 1024); statement != ss.mu.statement {
+		if len(statement) > longestShown {
+			statement = types.Truncate(statement, longestShown-len(isCut)) + isCut
+		}
+		if statement != ss.mu.statement {
 			if mayHavePassword(statement) && withPassword.MatchString(statement) {
 				// Admins and the log see the text, also of a statement that is not valid.
 				statement = "ALTER USER ... PASSWORD"

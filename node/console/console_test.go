@@ -183,6 +183,15 @@ func TestConsole_Events(t *testing.T) {
 		if len(first.Events) != 3 || len(rest.Events) != 1 || rest.Events[0].Database != "db0" || rest.Next != "" {
 			t.Errorf("pages %+v and %+v", first, rest)
 		}
+		// A page whose last event is forgotten meanwhile goes on before its time, and not from the beginning.
+		gone := fmt.Sprintf("n1/gone/7@%d", page.Events[1].At.UnixNano())
+		if rest = consoles[1].Events(t.Context(), console.EventQuery{After: gone}); len(rest.Events) != 2 ||
+			rest.Events[0].Database != "db1" {
+			t.Errorf("behind an event that is forgotten: %+v", rest)
+		}
+		if rest = consoles[1].Events(t.Context(), console.EventQuery{After: page.Events[2].ID}); len(rest.Events) != 1 {
+			t.Errorf("behind an id: %+v", rest)
+		}
 
 		// A node that does not answer is listed, and delays only the first answer.
 		net.silent["n2"] = true

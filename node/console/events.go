@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // EventQuery selects events.
 type EventQuery struct {
-	// After is the id of the event after which to continue the list, or "".
+	// After is the Next of the page before, or the id of the event after which to continue the list, or "".
 	After string `json:"after"`
 	// Search has words that an event's text, kind or subjects all contain, in any case.
 	Search string `json:"search"`
@@ -97,23 +98,48 @@ func (c *Console) Events(ctx context.Context, q EventQuery) state.EventPage {
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxEvents)
 	}
-	begins := q.After == "" || !slices.ContainsFunc(all, func(e state.Event) bool { return e.ID == q.After })
+	all = after(all, q.After)
 	for i := range all {
 		e := &all[i]
-		if !begins {
-			begins = e.ID == q.After
-			continue
-		}
 		if !matches(e, words) {
 			continue
 		}
 		if len(page.Events) == limit {
-			page.Next = page.Events[limit-1].ID
+			last := &page.Events[limit-1]
+			page.Next = last.ID + nextAt + strconv.FormatInt(last.At.UnixNano(), 10)
 			break
 		}
 		page.Events = append(page.Events, *e)
 	}
 	return page
+}
+
+// nextAt is between the id of an event and its time in EventPage.Next.
+const nextAt = "@"
+
+// after returns the events of a list, newest first, behind the one that a page ended with. Nodes may have forgotten it,
+// or it may be told by another node now: then it returns those before its time.
+func after(all []state.Event, next string) []state.Event {
+	if next == "" {
+		return all
+	}
+	id, at := next, int64(0)
+	if i := strings.LastIndex(next, nextAt); i >= 0 {
+		if t, err := strconv.ParseInt(next[i+len(nextAt):], 10, 64); err == nil {
+			id, at = next[:i], t
+		}
+	}
+	if i := slices.IndexFunc(all, func(e state.Event) bool { return e.ID == id || e.ID == next }); i >= 0 {
+		return all[i+1:]
+	}
+	if at == 0 {
+		return all
+	}
+	i := slices.IndexFunc(all, func(e state.Event) bool { return e.At.UnixNano() < at })
+	if i < 0 {
+		return nil
+	}
+	return all[i:]
 }
 
 const maxStories = 20

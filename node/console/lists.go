@@ -213,6 +213,7 @@ func (c *local) sessionsHere(_ context.Context, q table.Query) (table.Page[state
 	p, err := sessionTable.Select(c.o.Here.Sessions(), q)
 	plans := 0
 	for i := range p.Rows {
+		p.Rows[i].Cut = len(p.Rows[i].Statement) > shortLength
 		p.Rows[i].Statement = short(p.Rows[i].Statement)
 		if p.Rows[i].Plan != "" {
 			plans++

@@ -69,6 +69,22 @@ func pageActors(t *testing.T) {
 	}
 }
 
+// A statement of which a list has only the beginning is said to be cut, also that of another node.
+func TestConsole_cutStatements(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(2)
+		for i, n := range []int{500, 501} {
+			net.parts[1].sessions = append(net.parts[1].sessions, state.Session{Node: "n2", PID: int64(i),
+				Statement: strings.Repeat("x", n)})
+		}
+		got, err := consoles[0].Sessions(t.Context(), table.Query{Sort: "pid"})
+		if err != nil || len(got.Rows) != 2 || got.Rows[0].Cut || len(got.Rows[0].Statement) != 500 || !got.Rows[1].Cut ||
+			!strings.HasSuffix(got.Rows[1].Statement, "x…") {
+			t.Errorf("the sessions are %+v, %v", got, err)
+		}
+	})
+}
+
 // The actors of other nodes are gone through once. Nodes of version 0.2.0 are asked as they expect it, and so they ask.
 func TestConsole_EachActor(t *testing.T) {
 	const many = 10_000

@@ -76,7 +76,7 @@ var series = [seriesCount]definition{
 	Restarts:      rate("restarts", "restarts of actors"),
 	DeadLetters:   rate("dead_letters", "dead letters"),
 	Tasks:         gauge("tasks", "builds and compactions", "", state.Sum),
-	ScriptSeconds: rate("script_seconds", "processors in JavaScript"),
+	ScriptSeconds: gaugeOfCounter("script_seconds", "processors in JavaScript"),
 	ScriptWaiting: gauge("script_waiting", "calls waiting for JavaScript", "", state.Sum),
 	CPU:           gaugeOfCounter("cpu", "processors in use"),
 	Resident:      gauge("resident", "memory of the process", "B", state.Sum),

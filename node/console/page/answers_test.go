@@ -122,8 +122,11 @@ func answers() map[string]any {
 		"sql": []any{state.SQLLine{Columns: []state.SQLColumn{{Name: "table_schema", Type: "name"}, {Name: "table_name",
 			Type: "name"}, {Name: "column_name", Type: "name"}, {Name: "data_type", Type: "text"}}},
 			[]any{"public", "docs", "id", "text"}, []any{"by", "customer", "key", "jsonb"}, state.SQLLine{Done: "SELECT 2"}},
-		"/_dashboard/couch/orders/_design/by/_errors": map[string]any{"errors": []any{map[string]string{"id": "o7",
-			"view": "customer", "error": "TypeError: doc.customer is undefined"}}},
+		"sql of index_errors": []any{state.SQLLine{Columns: []state.SQLColumn{{Name: "id", Type: "text"},
+			{Name: "view", Type: "text"}, {Name: "error", Type: "text"}}},
+			[]any{"o7", "customer", "TypeError: doc.customer is undefined"}, state.SQLLine{Done: "SELECT 1"},
+			state.SQLLine{Columns: []state.SQLColumn{{Name: "count", Type: "bigint"}}}, []any{"1"},
+			state.SQLLine{Done: "SELECT 1"}},
 		"/_dashboard/couch/orders/_all_docs": map[string]any{"rows": []any{map[string]any{"id": "o1",
 			"value": map[string]string{"rev": "1-abcdefabcdefabcdef"}}}},
 		"/_dashboard/couch/orders/_changes/_meta": map[string]any{"maps": []any{

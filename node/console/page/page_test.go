@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -84,7 +85,7 @@ func show(t *testing.T, b *browser.Browser, api map[string]any, view, shot strin
 			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
 			return
 		}
-		answer(w, api, strings.TrimPrefix(r.URL.Path, "/_dashboard/api/"))
+		answer(w, api, asksFor(r))
 	})
 	server := httptest.NewServer(mux)
 	defer server.Close()
@@ -110,6 +111,18 @@ func show(t *testing.T, b *browser.Browser, api map[string]any, view, shot strin
 		}
 	}
 	return s
+}
+
+// asksFor returns the name of the answer to a request: that of its view, or that of what it reads by SQL.
+func asksFor(r *http.Request) string {
+	name := strings.TrimPrefix(r.URL.Path, "/_dashboard/api/")
+	if name != "sql" {
+		return name
+	}
+	if text, _ := io.ReadAll(r.Body); strings.Contains(string(text), "index_errors") {
+		return "sql of index_errors"
+	}
+	return name
 }
 
 // laptop is the width of a window that is then made as narrow as others between it and a phone: a window beside
@@ -151,7 +164,7 @@ func answer(w http.ResponseWriter, api map[string]any, name string) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if lines, ok := v.([]any); ok && name == "sql" {
+	if lines, ok := v.([]any); ok && strings.HasPrefix(name, "sql") {
 		for _, line := range lines {
 			_ = json.NewEncoder(w).Encode(line)
 		}

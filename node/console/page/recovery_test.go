@@ -33,7 +33,12 @@ func TestPage_storeOutage(t *testing.T) {
 			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
 			return
 		}
-		answer(w, api, strings.TrimPrefix(r.URL.Path, "/_dashboard/api/"))
+		name := asksFor(r)
+		if name == "sql of index_errors" && down.Load() {
+			http.Error(w, `{"error":"x","reason":"`+reason+`"}`, http.StatusServiceUnavailable)
+			return
+		}
+		answer(w, api, name)
 	})
 	server := httptest.NewServer(mux)
 	defer server.Close()

@@ -279,6 +279,7 @@ type Session struct {
 	TLS         bool       `json:"tls"`
 	State       string     `json:"state"`
 	Statement   string     `json:"statement"`
+	Cut         bool       `json:"cut,omitempty"` // the statement is longer
 	Since       time.Time  `json:"since"`
 	Began       *time.Time `json:"began,omitempty"` // the statement
 	Rows        int64      `json:"rows"`            // sent in total

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"html"
 	"net/http"
 	"strconv"
 	"strings"
@@ -82,6 +83,31 @@ func challenge(q *Request, f *fault.Fault) (redirect bool) {
 		return false
 	}
 	h.Set("Location", Origin(q)+page+"?return="+Escape(q.R.URL.Path)+"&reason="+Escape(f.Reason))
+	return true
+}
+
+// refusedPage answers a browser that opens the console for somebody who is no admin with a page that says so, and what
+// to do. It returns false if that is not what is asked for.
+func refusedPage(q *Request, f *fault.Fault, status int) bool {
+	h := q.R.Header
+	if status != http.StatusUnauthorized && status != http.StatusForbidden || q.Part(0) != "_dashboard" ||
+		q.Part(1) != "" || scripted(h) || !strings.Contains(h.Get("Accept"), "text/html") {
+		return false
+	}
+	who := html.EscapeString(f.Reason) + " Reload this page and give the name and the password of an admin."
+	if q.User.Name != "" {
+		who = "You are signed in as <b>" + html.EscapeString(q.User.Name) + "</b>, who is no admin. Sign in as one, " +
+			"or ask an admin for what you need. Your documents are at the addresses of their databases, over HTTP and SQL."
+	}
+	const begin = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Divan: not for you</title>` +
+		`<meta name="viewport" content="width=device-width, initial-scale=1">` +
+		`<meta name="color-scheme" content="light dark"><h1>Divan</h1><p>The console is for server admins.</p><p>`
+	out := q.W.Header()
+	out.Set("Content-Type", "text/html; charset=utf-8")
+	out.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	out.Set("X-Content-Type-Options", "nosniff")
+	out.Set("Cache-Control", "no-store")
+	_ = q.SendBytes(status, []byte(begin+who+"</p></html>\n")) // an error means that the client is gone
 	return true
 }
 

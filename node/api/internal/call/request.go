@@ -154,6 +154,9 @@ func (q *Request) SendFault(f *fault.Fault) {
 	if status == http.StatusUnauthorized && challenge(q, f) {
 		status = http.StatusFound
 	}
+	if refusedPage(q, f, status) {
+		return
+	}
 	body := append(f.Append([]byte{'{'}), '}')
 	_ = q.SendJSON(status, body) // an error means that the client is gone
 }

@@ -1,5 +1,5 @@
 // Buttons that do something, after a question.
-import { el, shown } from './dom.js';
+import { el, named, shown } from './dom.js';
 import { act } from './source.js';
 
 /** A button that asks first, and then does an action of the server. words are those of the question, see ask. */
@@ -18,10 +18,16 @@ export const ask = (label, question, work, word, { go: does = label, stay = 'Can
     word === undefined
       ? ''
       : el('input', {
+          autofocus: true,
           'aria-label': `Type ${word}`,
           placeholder: word,
           input: () => {
             go.disabled = typed.value !== word;
+          },
+          keydown: e => {
+            if (e.key !== 'Enter' || e.isComposing) return;
+            e.preventDefault();
+            go.click(); // nothing while it is disabled
           },
         });
   const go = el(
@@ -48,10 +54,10 @@ export const ask = (label, question, work, word, { go: does = label, stay = 'Can
   d.setAttribute('aria-label', does);
   d.setAttribute('aria-describedby', 'question');
   d.replaceChildren(
-    el('p', { id: 'question' }, question),
+    el('p', { id: 'question' }, named(question)),
     typed,
     said,
-    el('div', { class: 'bar' }, go, el('button', { click: () => d.close(), autofocus: true }, stay)),
+    el('div', { class: 'bar' }, go, el('button', { click: () => d.close(), autofocus: !typed }, stay)),
   );
   d.showModal();
 };

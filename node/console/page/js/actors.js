@@ -56,7 +56,7 @@ const columns = tree => [
   },
   { title: 'Since', sort: 'since', cell: a => time(a.since), extra: true },
   { title: 'Details', cell: a => el('span', { class: 'dim' }, facts(a)), extra: true },
-  { title: '', cell: restart },
+  { title: 'Actions', cell: restart },
 ];
 
 const none = what => () => el('p', { class: 'none' }, what);

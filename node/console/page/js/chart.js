@@ -1,5 +1,5 @@
 // A chart of a result: one column across, numbers as bars or lines.
-import { el, shown, text, count } from './dom.js';
+import { el, named, shown, text, count } from './dom.js';
 import { svg } from './plot.js';
 import { isNumber } from './results.js';
 
@@ -14,6 +14,12 @@ const number = v => (v === null || v === '' || isNaN(Number(v)) ? null : Number(
 /** Whether all values of a column that there are, are numbers. */
 const numeric = (r, i) =>
   isNumber(r.columns[i].type) || (r.rows.length > 0 && r.rows.every(row => row[i] === null || number(row[i]) !== null));
+
+/** A value at an axis over a range, with as many digits as tell it from the others there. */
+const tick = (v, range) =>
+  range < 1e-9 || range >= 1e15
+    ? String(+v.toPrecision(3))
+    : v.toLocaleString('en', { maximumFractionDigits: Math.max(0, Math.ceil(2 - Math.log10(range))) });
 
 const draw = (r, x, ys, kind) => {
   const rows = r.rows.slice(0, maxPoints),
@@ -42,7 +48,7 @@ const draw = (r, x, ys, kind) => {
   };
   for (const v of [low, low + range / 2, top]) {
     s.append(svg('line', { class: 'rule', x1: left, x2: width, y1: y(v), y2: y(v) }));
-    label(Math.max(10, y(v) + 4), count(v), { x: left - 6, 'text-anchor': 'end' });
+    label(Math.max(10, y(v) + 4), tick(v, range), { x: left - 6, 'text-anchor': 'end' });
   }
   values.forEach((list, k) => {
     if (kind === 'bars') {
@@ -86,7 +92,8 @@ const draw = (r, x, ys, kind) => {
     const values = ys.map(k => `${r.columns[k].name} ${rows[i][k] === null ? 'NULL' : rows[i][k]}`);
     said.textContent = shown(`${name(rows[i])}: ${values.join(', ')}`);
   });
-  return [s, said];
+  const keys = ys.map((i, k) => el('span', { class: `key s${k % 6}` }, named(r.columns[i].name)));
+  return [ys.length > 1 ? el('p', { class: 'bar' }, keys) : '', s, said];
 };
 
 /** A chart with choices of what is drawn. */

@@ -1,5 +1,5 @@
 // Completes words of SQL: relations and columns of the database's catalogue, and keywords.
-import { el } from './dom.js';
+import { el, speak } from './dom.js';
 import { sql, identifier } from './source.js';
 import { wordBefore, aliased } from './words.js';
 import { recovering, trouble } from './recovery.js';
@@ -97,6 +97,7 @@ export const completion = (box, offers, database, say) => {
     return [...offered.values()].filter(o => o.insert.toLowerCase() !== w.begun);
   };
   const hide = () => {
+    if (shown.length) speak('');
     shown = [];
     offers.replaceChildren();
     box.removeAttribute('aria-activedescendant');
@@ -129,8 +130,15 @@ export const completion = (box, offers, database, say) => {
   box.addEventListener('input', () => {
     shown = candidates().slice(0, maxOffers);
     chosen = 0;
+    box.removeAttribute('aria-activedescendant');
     draw();
+    const n = shown.length;
+    speak(n ? `${n} ${n === 1 ? 'completion' : 'completions'}: Tab takes ${shown[0].label}, Alt and arrows choose` : '');
   });
+  // A field of several lines can be no combobox, which would have aria-expanded: what there is is said as well.
+  box.setAttribute('aria-autocomplete', 'list');
+  box.setAttribute('aria-haspopup', 'listbox');
+  box.setAttribute('aria-controls', (offers.id = 'offers'));
   box.addEventListener('blur', hide);
   box.addEventListener('keydown', e => {
     if (!shown.length) return;
@@ -143,11 +151,13 @@ export const completion = (box, offers, database, say) => {
       chosen = (chosen + (e.key === 'ArrowDown' ? 1 : shown.length - 1)) % shown.length;
       draw();
       box.setAttribute('aria-activedescendant', `offer${chosen}`);
+      speak(`${shown[chosen].label}, ${chosen + 1} of ${shown.length}`);
     }
   });
   reload();
   return {
     reload,
+    hide,
     relations,
     end: reload.ends,
   };

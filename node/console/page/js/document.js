@@ -1,5 +1,5 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
-import { el, shown, section, text, bytes, link } from './dom.js';
+import { el, content, named, shown, section, text, bytes, count, link, redraw } from './dom.js';
 import { table } from './table.js';
 import { couch, later, onReturn, path } from './source.js';
 import { pretty, compare } from './json.js';
@@ -8,7 +8,8 @@ import { recovering, trouble } from './recovery.js';
 
 const maxEdited = 2e6, // bytes; longer ones are only downloaded
   readable = 3000, // what is wrong stays so long
-  maxRevisions = 50; // that are listed
+  someRevisions = 50, // that are listed at first, and then each time
+  askEvery = 5000; // whether another revision is stored
 
 /** The text of a document with another revision. */
 const withRevision = (body, rev) => {
@@ -80,8 +81,8 @@ const beside = (left, right, titles) =>
         el(
           'tr',
           { class: same ? null : 'changed' },
-          el('td', { 'data-name': titles[0] }, el('code', {}, a === null ? '' : a)),
-          el('td', { 'data-name': titles[1] }, el('code', {}, b === null ? '' : b)),
+          el('td', { 'data-name': titles[0] }, el('code', {}, content(a ?? ''))),
+          el('td', { 'data-name': titles[1] }, el('code', {}, content(b ?? ''))),
         ),
       ),
     ),
@@ -95,6 +96,7 @@ export const documentPage = (place, say, name, id) => {
     meta = {},
     standing = '', // what is so of the document, whatever was done last
     saving = false,
+    cancelLook = () => {},
     passes = () => {}, // gives up waiting for the end of an outage in which something was not done
     loading = false; // what is shown may not be what is stored
   const pairs = []; // that are read
@@ -107,6 +109,7 @@ export const documentPage = (place, say, name, id) => {
     'aria-label': 'The document as JSON',
   });
   const more = el('div', {}),
+    newer = el('p', { role: 'status' }),
     tools = el('div', { class: 'bar' });
   /** Says no longer that something was not done in an outage when that has passed. */
   const untilBack = () => {
@@ -208,8 +211,8 @@ export const documentPage = (place, say, name, id) => {
     }
   });
 
-  /** Shows what somebody else has made of the document, and lets one of both be kept. */
-  const dispute = async () => {
+  /** Shows what somebody else has made of the document, and lets one of both be kept. It returns whether that is a text. */
+  const differing = async () => {
     let rev = '',
       theirs = '';
     try {
@@ -249,7 +252,48 @@ export const documentPage = (place, say, name, id) => {
         theirs ? beside(editor.value, theirs, ['Mine', 'Theirs']) : '',
       ),
     );
-    throw new Error(`Not saved: the document ${theirs ? 'has another revision now' : 'is deleted now'}.`);
+    return theirs !== '';
+  };
+  const dispute = async () => {
+    const other = await differing();
+    throw new Error(`Not saved: the document ${other ? 'has another revision now' : 'is deleted now'}.`);
+  };
+  /** Says whether another revision is stored than what is shown, and leads to it. Edits stay. */
+  const look = async () => {
+    cancelLook();
+    const were = meta._rev;
+    try {
+      if (were && !saving && !loading && !document.hidden) {
+        const [found] = JSON.parse(await couch('GET', path(name, '_all_docs'), { key: JSON.stringify(id) })).rows;
+        if (stopped) return;
+        if (found?.id === id && were === meta._rev && !saving && !loading) announce(found.value);
+      }
+    } catch {
+      /* it is asked again */
+    }
+    if (!stopped) cancelLook = later(look, askEvery);
+  };
+  const announce = ({ rev, deleted }) => {
+    const same = deleted ? !!meta._deleted : rev === meta._rev;
+    if (same) {
+      newer.replaceChildren();
+      return;
+    }
+    redraw(
+      newer,
+      el('span', { class: 'warn' }, deleted ? 'The document was deleted meanwhile. ' : `Revision ${rev} is stored meanwhile. `),
+      el(
+        'button',
+        {
+          click: attempt(async () => {
+            if (!changed()) await load();
+            else await differing();
+            newer.replaceChildren();
+          }),
+        },
+        'Show it',
+      ),
+    );
   };
 
   /** For what makes a new revision, which is then shown: edits of the one before would be lost. */
@@ -273,6 +317,16 @@ export const documentPage = (place, say, name, id) => {
       if (reads !== kept) throw new Error(`The document has changed meanwhile: readers get ${reads} now.`);
     };
   };
+  const attach = async f => {
+    said.textContent = `Attaching ${f.name}…`;
+    try {
+      await couch('PUT', path(name, id, f.name), { rev: meta._rev }, f, f.type || 'application/octet-stream');
+    } catch (e) {
+      said.textContent = standing;
+      throw e;
+    }
+    await load(`${f.name} is attached.`);
+  };
   const attachments = () => {
     const list = Object.entries(meta._attachments || {});
     const file = el('input', {
@@ -280,17 +334,19 @@ export const documentPage = (place, say, name, id) => {
       'aria-label': 'A file to attach',
       change: attempt(async () => {
         const f = file.files[0];
+        file.value = ''; // the same file can be chosen again
         if (!f) return;
         needsSaved();
-        said.textContent = `Attaching ${f.name}…`;
-        try {
-          await couch('PUT', path(name, id, f.name), { rev: meta._rev }, f, f.type || 'application/octet-stream');
-        } catch (e) {
-          file.value = ''; // the same file can be chosen again
-          said.textContent = standing;
-          throw e;
+        const old = list.find(([n]) => n === f.name);
+        if (!old) {
+          await attach(f);
+          return;
         }
-        await load(`${f.name} is attached.`);
+        ask(
+          'Replace',
+          `${f.name} is attached already, with ${bytes(old[1].length)}. The file with ${bytes(f.size)} replaces it.`,
+          () => attach(f),
+        );
       }),
     });
     return section(
@@ -299,11 +355,11 @@ export const documentPage = (place, say, name, id) => {
         ? table(
             'Attachments',
             [
-              { title: 'Name', cell: ([n]) => el('a', { href: path(name, id, n), download: n }, n) },
+              { title: 'Name', cell: ([n]) => el('a', { href: path(name, id, n), download: n }, named(n)) },
               { title: 'Type', cell: ([, a]) => text(a.content_type) },
               { title: 'Size', cell: ([, a]) => bytes(a.length), number: true },
               {
-                title: '',
+                title: 'Actions',
                 cell: ([n]) =>
                   confirm('Remove', `${n} is removed from the document.`, async () => {
                     needsSaved();
@@ -364,22 +420,34 @@ export const documentPage = (place, say, name, id) => {
     );
   /** The revisions that are known. choose returns what can be done with one whose text is there. */
   const history = choose => {
-    const shown = el('div', {});
-    return section(
-      'History',
-      table(
-        'History',
-        [
-          { title: 'Revision', cell: r => el('code', {}, r.rev) },
-          {
-            title: 'Text',
-            cell: r => (r.status === 'available' ? choose(r.rev, shown) : el('span', { class: 'dim' }, text(r.status))),
-          },
-        ],
-        (meta._revs_info || []).slice(0, maxRevisions),
-      ),
-      shown,
-    );
+    const shown = el('div', {}),
+      all = meta._revs_info || [],
+      list = el('div', {});
+    const show = n =>
+      redraw(
+        list,
+        table(
+          'History',
+          [
+            { title: 'Revision', cell: r => el('code', {}, r.rev) },
+            {
+              title: 'Text',
+              cell: r => (r.status === 'available' ? choose(r.rev, shown) : el('span', { class: 'dim' }, text(r.status))),
+            },
+          ],
+          all.slice(0, n),
+        ),
+        n < all.length
+          ? el(
+              'div',
+              { class: 'pages' },
+              `${count(n)} of ${count(all.length)} revisions`,
+              el('button', { click: () => show(n + someRevisions) }, 'more'),
+            )
+          : '',
+      );
+    show(someRevisions);
+    return section('History', list, shown);
   };
   const compared = (rev, place) =>
     rev === meta._rev
@@ -396,7 +464,7 @@ export const documentPage = (place, say, name, id) => {
       { class: 'bar' },
       el(
         'button',
-        { click: attempt(async () => place.replaceChildren(el('pre', { class: 'whole' }, await revision(rev)))) },
+        { click: attempt(async () => place.replaceChildren(el('pre', { class: 'whole' }, content(await revision(rev))))) },
         'Show',
       ),
       confirm('Restore', `${id} becomes again what it was in revision ${rev}.`, async () => {
@@ -474,14 +542,24 @@ export const documentPage = (place, say, name, id) => {
     },
     (e, again) => {
       editor.readOnly = loading = again || !(e.status < 500); // there is another document than what is shown
-      wrong.textContent = shown(e.message);
-      if (tools.childNodes.length === 0) tools.append(el('button', { click: () => load() }, 'Retry'));
+      const none = e.message === 'missing' && tools.childNodes.length === 0;
+      editor.hidden = none && !again;
+      wrong.textContent = !none
+        ? shown(e.message)
+        : `${named(id)} is missing: no document of ${named(name)} has this id. Look among similar ones, or make it.`;
+      if (none)
+        tools.append(
+          link(['databases', name, 'docs'], 'similar ids', { from: id.slice(0, 3) }),
+          link(['databases', name, 'new'], '+ new document'),
+        );
+      if (none || tools.childNodes.length === 0) tools.append(el('button', { click: () => load() }, 'Retry'));
     },
     say,
   );
   /** Shows what is stored, now or when the store answers again. done is what was done before, which stays done. */
   const load = async (done = '') => {
     wrong.textContent = '';
+    newer.replaceChildren();
     await reading();
     if (!stopped && done) said.textContent = done;
   };
@@ -496,6 +574,7 @@ export const documentPage = (place, say, name, id) => {
     section(
       id === null ? 'New document' : id,
       el('p', {}, link(['databases', name, 'docs'], `‹ documents of ${name}`)),
+      newer,
       editor,
       said,
       wrong,
@@ -509,15 +588,19 @@ export const documentPage = (place, say, name, id) => {
       el('span', { class: 'dim' }, 'Without “_id” the server makes one.'),
     );
   load();
+  if (id !== null && !local) cancelLook = later(look, askEvery);
   const forgets = onReturn(() => {
     wrong.textContent = ''; // that the session has ended
   });
   const end = () => {
     stopped = true;
+    cancelLook();
     forgets();
     reading.ends();
     passes();
     pairs.forEach(p => p.ends());
   };
-  return Object.assign(end, { unsaved: changed });
+  return Object.assign(end, {
+    losing: () => changed() && ['Leave without saving', 'The document has edits that are not saved. They are lost.'],
+  });
 };

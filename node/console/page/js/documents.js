@@ -1,6 +1,6 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, section, shown, text, count, link, redraw } from './dom.js';
-import { table } from './table.js';
+import { el, section, content, text, count, link, redraw } from './dom.js';
+import { pages, table } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
 import { recovering, trouble } from './recovery.js';
@@ -18,14 +18,15 @@ const ids = async (name, q) => {
     const found = await sql(
       name,
       `SELECT DISTINCT id FROM conflicts WHERE NOT deleted AND id >= ${literal(from)}
+      ${q.to ? `AND id <= ${literal(q.to)}` : ''}
       ORDER BY id LIMIT ${pageSize + 1}`,
     );
     return found.results[0].rows.map(([id]) => ({ id }));
   }
   const range =
     q.show === 'design'
-      ? { startkey: from > '_design/' ? from : '_design/', endkey: '_design0' }
-      : { startkey: from };
+      ? { startkey: from > '_design/' ? from : '_design/', endkey: q.to && q.to < '_design0' ? q.to : '_design0' }
+      : { startkey: from, endkey: q.to };
   const params = { limit: pageSize + 1 };
   for (const [k, v] of Object.entries(range)) if (v) params[k] = JSON.stringify(v);
   return JSON.parse(await couch('GET', path(name, '_all_docs'), params)).rows.map(r => ({
@@ -58,6 +59,7 @@ const list = (place, name, say) => {
     show = told.get('show'),
     q = {
       from: told.get('from') || '',
+      to: told.get('to') || '',
       show: Object.hasOwn(shows, show) ? show : 'all',
       after: told.get('after') || '',
     },
@@ -73,20 +75,36 @@ const list = (place, name, say) => {
   };
   const body = el('div', {}),
     said = el('span', { class: 'dim', role: 'status' });
-  const from = el('input', { type: 'search', placeholder: 'from id …', 'aria-label': 'From id', value: q.from });
+  const end = (k, label) =>
+    el('input', {
+      type: 'search',
+      placeholder: `${k} id …`,
+      'aria-label': label,
+      value: q[k],
+      input: e => {
+        const value = e.target.value;
+        clearTimeout(typed[k]);
+        typed[k] = setTimeout(() => {
+          q[k] = value;
+          changed();
+        }, 250);
+      },
+    });
+  const from = end('from', 'From id'),
+    to = end('to', 'To id');
   const choice = el(
     'select',
     { 'aria-label': 'Which documents' },
     Object.entries(shows).map(([k, v]) => el('option', { value: k, selected: k === q.show }, v)),
   );
-  let typed = 0,
-    rows = [],
+  const typed = {}; // timers
+  let rows = [],
     cells = new Map();
   const fill = recovering(
     async current => {
       const found = await previews(name, rows);
       if (!current()) return;
-      for (const [id, cell] of cells) cell.textContent = shown(found.get(id) ?? '');
+      for (const [id, cell] of cells) cell.replaceChildren(content(found.get(id) ?? ''));
     },
     (e, again) => {
       if (!again) for (const cell of cells.values()) cell.textContent = '';
@@ -97,22 +115,10 @@ const list = (place, name, say) => {
     if (!body.querySelector('[role=alert]')) said.textContent = 'Loading…';
     const got = await ids(name, q);
     if (!current()) return;
-    const next = got.length > pageSize ? got.pop().id : null;
+    const next = got.length > pageSize ? got.pop().id : '';
     rows = got;
     cells = new Map();
     said.textContent = rows.length ? `${count(rows.length)} shown` : '';
-    const step = (label, on, go) =>
-      el(
-        'button',
-        {
-          disabled: !on,
-          click: () => {
-            go();
-            changed(true);
-          },
-        },
-        label,
-      );
     body.replaceChildren(
       rows.length
         ? table(
@@ -138,25 +144,15 @@ const list = (place, name, say) => {
         : el(
             'p',
             { class: 'none' },
-            q.show === 'conflicts' && !q.after && !q.from
-              ? 'No document has a conflict.'
+            q.to
+              ? 'There is no document between these ids.'
               : q.after || q.from
                 ? 'There is no document from this id on.'
-                : 'There is no document yet.',
+                : q.show === 'conflicts'
+                  ? 'No document has a conflict.'
+                  : 'There is no document yet.',
           ),
-      next !== null || q.after
-        ? el(
-            'div',
-            { class: 'pages' },
-            step(before.length || !q.after ? '‹ back' : '‹ first', !!q.after, () => {
-              q.after = before.pop() || ''; // who was sent the address has no pages before
-            }),
-            step('next ›', next !== null, () => {
-              before.push(q.after);
-              q.after = next;
-            }),
-          )
-        : '',
+      pages(q, next, before, changed),
     );
     fill();
   };
@@ -168,13 +164,6 @@ const list = (place, name, say) => {
     },
     say,
   );
-  from.addEventListener('input', () => {
-    clearTimeout(typed);
-    typed = setTimeout(() => {
-      q.from = from.value;
-      changed();
-    }, 250);
-  });
   choice.addEventListener('change', () => {
     q.show = choice.value;
     changed();
@@ -188,6 +177,7 @@ const list = (place, name, say) => {
         { class: 'bar' },
         el('h2', {}, 'Documents of ', link(['databases', name], name)),
         from,
+        to,
         choice,
         link(['databases', name, 'new'], '+ new document'),
         link(['sql', name], 'SQL'),
@@ -200,7 +190,7 @@ const list = (place, name, say) => {
   return () => {
     load.ends();
     fill.ends();
-    clearTimeout(typed);
+    Object.values(typed).forEach(clearTimeout);
   };
 };
 

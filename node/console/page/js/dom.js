@@ -1,10 +1,36 @@
 // Elements and formats. What comes from a server is only inserted as text, never as HTML.
 
-// Control characters, except tabs and ends of lines, and those that change the direction of the text around them.
-const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+// Characters that cannot be seen, but tabs and ends of lines: control characters, those that change the direction of the
+// text around them, those without a width, and fillers.
+const hidden = new RegExp(
+  '[\\0-\\x08\\x0b\\f\\x0e-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f' +
+    '\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}\\u{e0001}]',
+  'gu',
+);
+// Those that join characters, or choose how one looks, and spaces that look like others: texts of some languages and
+// emoji need them, names do not.
+const joiners = /[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\u{e0020}-\u{e01ef}]/gu,
+  spaces = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
-/** A text whose hidden characters are written as in JSON: names with them could reverse what stands beside them. */
-export const shown = s => s.replace(hidden, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** Characters as they are written in JSON. */
+const escaped = s =>
+  s
+    .split('')
+    .map(c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+
+/** The content of a document, as a text node. Its hidden characters are written as in JSON. */
+export const content = s =>
+  document.createTextNode(legible(s));
+/** The same as a string. Joiners stay where they join something, and not among Latin letters. */
+export const legible = s => s.replace(hidden, escaped).replace(/(?<=^|[\0-\u024f])[\u200c\u200d\ufe0f]/g, escaped);
+
+/** A text whose hidden characters are written as in JSON: names with them could look like others, or reverse them. */
+export const shown = s => s.replace(hidden, escaped).replace(joiners, escaped).replace(spaces, escaped);
+
+/** A name in which spaces that cannot be seen on a page, and ends of lines, are written as in JSON too. */
+export const named = s =>
+  shown(s.replace(/\\(?=u[0-9a-f]{4})/g, '\\\\').replace(/^ | $|(?<= ) |[\t\n\r]/g, escaped));
 
 const child = c => (typeof c === 'string' ? shown(c) : c);
 
@@ -118,6 +144,11 @@ export const duration = s => {
   return `${Math.round(s / 86400)} d`;
 };
 
+/** Says something to screen readers only. */
+export const speak = words => {
+  document.getElementById('heard').textContent = shown(words);
+};
+
 let skew = 0; // the server's clock minus the browser's, in ms
 
 /** Notes the server's time. */
@@ -157,7 +188,7 @@ export const link = (path, label, query) =>
   el(
     'a',
     { href: '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '') },
-    label,
+    typeof label === 'string' ? named(label) : label,
   );
 
 const tones = {
@@ -184,4 +215,5 @@ const tones = {
 export const badge = (state, label) =>
   el('span', { class: `dot ${tones[state] || 'dim'}` }, label === undefined ? text(state) : label);
 
-export const section = (title, ...content) => el('section', { 'aria-label': title }, el('h2', {}, title), content);
+export const section = (title, ...inner) =>
+  el('section', { 'aria-label': named(title) }, el('h2', {}, named(title)), inner);

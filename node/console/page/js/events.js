@@ -1,12 +1,13 @@
 // What happened on all nodes, and the stories of failures.
-import { el, shown, section, count, redraw } from './dom.js';
+import { el, shown, section, redraw } from './dom.js';
 import { follow } from './source.js';
-import { table } from './table.js';
-import { given, note } from './address.js';
+import { pages, table } from './table.js';
+import { given, note, pagesBefore } from './address.js';
 import { story, eventColumns } from './stories.js';
 
 export const events = (place, say, rest) => {
-  const q = { search: given().get('search') || '', limit: 50 },
+  const q = { search: given().get('search') || '', after: given().get('after') || '' },
+    before = pagesBefore(''),
     id = rest.join('/');
   const box = el('input', {
     type: 'search',
@@ -25,12 +26,25 @@ export const events = (place, say, rest) => {
     typed = 0;
   const start = () => {
     stop();
-    stop = follow('events', q, show, say);
+    total.textContent = 'Loading…';
+    stop = follow('events', q, show, (problem, e) => {
+      if (problem !== null) total.textContent = ''; // the top of the page says what is wrong
+      say(problem, e);
+    });
+  };
+  /** Notes what is shown, and shows it. turned: it is another page. */
+  const changed = turned => {
+    if (!turned) {
+      q.after = '';
+      before.length = 0;
+    }
+    note(q, turned, '', before);
+    start();
   };
   const show = p => {
     redraw(
       stories,
-      p.stories.length
+      p.stories.length && !q.after
         ? section(
             'Stories',
             p.stories.map(s => story(s, s.id === id)),
@@ -42,31 +56,19 @@ export const events = (place, say, rest) => {
       body,
       p.events.length
         ? table('Events', eventColumns, p.events)
-        : el('p', { class: 'none' }, q.search ? 'Nothing is found.' : 'Nothing has happened yet.'),
-      p.next && q.limit < 500
-        ? el(
-            'div',
-            { class: 'pages' },
-            el(
-              'button',
-              {
-                click: () => {
-                  q.limit = Math.min(500, q.limit * 3);
-                  start();
-                },
-              },
-              `more than ${count(q.limit)} …`,
-            ),
-          )
-        : '',
+        : el(
+            'p',
+            { class: 'none' },
+            q.after ? 'No event is older.' : q.search ? 'Nothing is found.' : 'Nothing has happened yet.',
+          ),
+      pages(q, p.next, before, changed),
     );
   };
   box.addEventListener('input', () => {
     clearTimeout(typed);
     typed = setTimeout(() => {
       q.search = box.value;
-      note({ search: q.search });
-      start();
+      changed();
     }, 250);
   });
   start();

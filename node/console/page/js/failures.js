@@ -1,43 +1,142 @@
-// The documents that views of a design document skip, since a map function failed.
-import { el, section, text, count, link, redraw } from './dom.js';
-import { table } from './table.js';
-import { couch, path } from './source.js';
+// The documents that views of a design document skip, since a map function failed. The server sorts, searches and pages
+// them: there may be as many as documents.
+import { el, content, named, text, count, link, redraw } from './dom.js';
+import { pages, table } from './table.js';
+import { literal, sql } from './source.js';
 import { recovering, trouble } from './recovery.js';
+import { given, note, pagesBefore } from './address.js';
 
-const most = 200;
+const pageSize = 50,
+  folded = 200, // characters of an error that are shown at once
+  sorted = 500; // by which errors are sorted
+const columns = { id: 'Document', view: 'View', error: 'Error' };
 
-export const failures = (place, say, name, design) => {
-  let stopped = false;
-  const body = el('div', {}, el('p', { class: 'dim', role: 'status' }, 'Reading…'));
-  place.append(
-    section(
-      `Documents that views of ${text(design)} skip`,
-      el('p', { class: 'bar' }, link(['databases', name], text(name)), link(['databases', name, 'doc', design], 'the functions')),
+const errorText = s =>
+  s.length <= folded
+    ? el('span', { class: 'bad' }, content(s))
+    : el(
+        'details',
+        {},
+        el('summary', { class: 'bad' }, content(`${s.slice(0, folded)}…`)),
+        el('pre', { class: 'whole' }, content(s)),
+      );
+
+export const failures = (view, say, name, design) => {
+  const told = given(),
+    q = { search: told.get('search') || '', after: told.get('after') || '', desc: told.get('desc') || '' },
+    before = pagesBefore('');
+  q.sort = Object.hasOwn(columns, told.get('sort')) ? told.get('sort') : 'id';
+  const body = el('div', {}),
+    total = el('span', { class: 'dim', role: 'status' });
+  const box = el('input', {
+    type: 'search',
+    placeholder: 'id, view, error …',
+    'aria-label': 'Search skipped documents',
+    value: q.search,
+  });
+  const order = () => [...new Set([q.sort, 'id', 'view'])];
+  /** What a row [id, view, error] is sorted by. */
+  const place = ([id, view, error]) => {
+    const of = { id, view, error: [...error].slice(0, sorted).join('') };
+    return JSON.stringify(order().map(k => of[k]));
+  };
+  /** The rows of the page and one more, and how many there are in all. */
+  const read = async () => {
+    const by = order().map(k => (k === 'error' ? `left(error, ${sorted})` : k)),
+      words = q.search.toLowerCase().split(/\s+/).filter(Boolean),
+      within = [
+        `design = ${literal(design.replace('_design/', ''))}`,
+        ...words.map(w => `strpos(lower(concat_ws(' ', id, view, error)), ${literal(w)}) > 0`),
+      ].join(' AND ');
+    const behind = q.after
+      ? `AND (${by.join(', ')}) ${q.desc ? '<' : '>'} (${JSON.parse(q.after).map(literal).join(', ')})`
+      : '';
+    const found = await sql(
+      name,
+      `SELECT id, view, error FROM divan.index_errors WHERE ${within} ${behind}
+      ORDER BY ${by.map(k => k + (q.desc ? ' DESC' : '')).join(', ')} LIMIT ${pageSize + 1};
+      SELECT count(*) FROM divan.index_errors WHERE ${within}`,
+    );
+    return [found.results[0].rows, Number(found.results[1].rows[0][0])];
+  };
+  const draw = async current => {
+    total.textContent = 'Loading…';
+    const [rows, all] = await read();
+    if (!current()) return;
+    const more = rows.length > pageSize;
+    rows.splice(pageSize);
+    total.textContent = `${count(all)} ${q.search ? 'found' : 'in all'}`;
+    redraw(
       body,
-    ),
-  );
-  const draw = async () => {
-    const list = JSON.parse(await couch('GET', path(name, design, '_errors'))).errors;
-    if (stopped) return;
-    body.replaceChildren(
-      list.length
+      rows.length
         ? table(
             'Skipped documents',
             [
-              { title: 'Document', cell: e => link(['databases', name, 'doc', e.id], text(e.id)) },
-              { title: 'View', cell: e => text(e.view) },
-              { title: 'Error', cell: e => el('span', { class: 'bad' }, text(e.error)) },
+              { title: columns.id, sort: 'id', cell: ([id]) => link(['databases', name, 'doc', id], text(id)) },
+              { title: columns.view, sort: 'view', cell: ([, view]) => named(view) },
+              { title: columns.error, sort: 'error', cell: ([, , error]) => errorText(error) },
             ],
-            list.slice(0, most),
+            rows,
+            { sort: q.sort, desc: !!q.desc, by },
           )
-        : el('p', { class: 'none' }, 'No document is skipped.'),
-      list.length > most ? el('p', { class: 'dim' }, `and ${count(list.length - most)} more`) : '',
+        : el('p', { class: 'none' }, q.search ? 'Nothing is found.' : 'No document is skipped.'),
+      pages(
+        q,
+        more ? place(rows[rows.length - 1]) : '',
+        before,
+        changed,
+      ),
     );
   };
-  const load = recovering(draw, e => redraw(body, trouble(e, () => load())), say);
+  const load = recovering(
+    draw,
+    e => {
+      total.textContent = '';
+      redraw(body, trouble(e, () => load()));
+    },
+    say,
+  );
+  /** Notes what is shown, and shows it. turned: it is another page. */
+  const changed = turned => {
+    if (!turned) {
+      q.after = '';
+      before.length = 0;
+    }
+    note({ ...q, sort: q.sort === 'id' ? '' : q.sort }, turned, '', before);
+    load();
+  };
+  const by = column => {
+    q.desc = q.sort === column && !q.desc ? 'true' : '';
+    q.sort = column;
+    changed();
+  };
+  let typed = 0;
+  box.addEventListener('input', () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => {
+      q.search = box.value;
+      changed();
+    }, 250);
+  });
+  view.append(
+    el(
+      'section',
+      { 'aria-label': 'Skipped documents' },
+      el('h2', {}, `Documents that views of ${named(design)} skip`),
+      el(
+        'p',
+        { class: 'bar' },
+        link(['databases', name], text(name)),
+        link(['databases', name, 'doc', design], 'the functions'),
+        box,
+        total,
+      ),
+      body,
+    ),
+  );
   load();
   return () => {
-    stopped = true;
+    clearTimeout(typed);
     load.ends();
   };
 };

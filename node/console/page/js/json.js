@@ -1,6 +1,6 @@
 // JSON as text. A document is shown and sent back as it is written: numbers that a browser cannot hold stay as they
 // are.
-import { shown } from './dom.js';
+import { legible } from './dom.js';
 
 /** Indents JSON without changing its values, and escapes hidden characters. Text that is not JSON stays as it is. */
 export const pretty = source => {
@@ -27,7 +27,7 @@ export const pretty = source => {
     } else if (t === ',') {
       out += t;
       line();
-    } else out += t === ':' ? ': ' : shown(t);
+    } else out += t === ':' ? ': ' : legible(t);
   });
   return out;
 };

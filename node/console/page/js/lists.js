@@ -1,5 +1,5 @@
 // Views that are one list each.
-import { el, section, text, time, count, plural, bytes, link, badge, duration, measure, redraw } from './dom.js';
+import { el, named, section, text, time, count, plural, bytes, link, badge, duration, measure, redraw } from './dom.js';
 import { list, table } from './table.js';
 import { follow } from './source.js';
 import { eventColumns } from './stories.js';
@@ -31,8 +31,8 @@ export const indexColumns = [
     sort: 'database',
     cell: x => [
       database(x.database),
-      ` ${text(x.design)}`,
-      el('span', { class: 'dim' }, ` ${(x.views || []).join(', ')}`),
+      ` ${named(x.design)}`,
+      el('span', { class: 'dim' }, ` ${(x.views || []).map(named).join(', ')}`),
     ],
   },
   {
@@ -71,14 +71,14 @@ export const indexColumns = [
     cell: x => (x.nodes || []).map((name, i) => [i ? ', ' : '', node(name)]),
     extra: true,
   },
-  { title: '', cell: x => button('Rebuild',
+  { title: 'Actions', cell: x => button('Rebuild',
     `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. ` +
       'Requests for its views wait until then.',
     { do: 'rebuild_index', database: x.database, design: x.design }) },
 ];
 
 const jobColumns = [
-  { title: 'Job', sort: 'id', cell: j => [el('span', { class: 'dim' }, `${text(j.type)} `), text(j.id)] },
+  { title: 'Job', sort: 'id', cell: j => [el('span', { class: 'dim' }, `${text(j.type)} `), named(text(j.id))] },
   { title: 'State', sort: 'state', cell: j => [badge(j.state), trouble(j.error)] },
   { title: 'Worker', sort: 'worker', cell: j => (j.worker ? node(j.worker) : '') },
   {
@@ -92,7 +92,7 @@ const jobColumns = [
   { title: 'Asked for', sort: 'created', cell: j => time(j.created) },
   { title: 'Updated', sort: 'updated', cell: j => time(j.updated) },
   {
-    title: '',
+    title: 'Actions',
     cell: j => [
       j.state === 'pending'
         ? button('Retry', `Job ${j.type} ${j.id} starts now.`, { do: 'retry_job', type: j.type, id: j.id })
@@ -139,10 +139,13 @@ const replicationColumns = [
   { title: 'Since', sort: 'changed', cell: r => time(r.changed) },
 ];
 
+/** Whether a statement is only known in part, which could do something else. Nodes of version 0.2.0 do not say so. */
+const cut = s => s.cut || text(s.statement).endsWith('…');
+
 const sessionColumns = [
-  { title: 'Session', sort: 'pid', cell: s => [text(s.pid), el('span', { class: 'dim' }, ` ${text(s.application)}`)] },
+  { title: 'Session', sort: 'pid', cell: s => [text(s.pid), el('span', { class: 'dim' }, ` ${named(text(s.application))}`)] },
   { title: 'Node', sort: 'node', cell: s => node(s.node) },
-  { title: 'User', sort: 'user', cell: s => text(s.user) },
+  { title: 'User', sort: 'user', cell: s => named(text(s.user)) },
   { title: 'Database', sort: 'database', cell: s => (s.database === 'divan' ? 'divan' : database(s.database)) },
   { title: 'State', sort: 'state', cell: s => badge(s.state === 'active' ? 'running' : '', text(s.state)) },
   { title: 'Since', sort: 'began', cell: s => time(s.began || s.since) },
@@ -150,6 +153,7 @@ const sessionColumns = [
     title: 'Statement',
     cell: s => [
       el('code', {}, text(s.statement)),
+      cut(s) ? el('p', { class: 'dim' }, 'This is only its beginning: it cannot be opened in SQL.') : '',
       s.plan ? el('details', {}, el('summary', { class: 'dim' }, 'plan'), el('pre', {}, text(s.plan))) : '',
     ],
   },
@@ -157,9 +161,9 @@ const sessionColumns = [
   { title: 'Returned', sort: 'returned', cell: s => (s.returned ? count(s.returned) : ''), number: true },
   { title: 'Rows in all', sort: 'rows', cell: s => count(s.rows), number: true, extra: true },
   {
-    title: '',
+    title: 'Actions',
     cell: s => [
-      s.statement ? [link(['sql', s.database], 'Open in SQL', { q: s.statement }), ' '] : '',
+      s.statement && !cut(s) ? [link(['sql', s.database], 'Open in SQL', { q: s.statement }), ' '] : '',
       s.state === 'active'
         ? button(
             'Cancel',

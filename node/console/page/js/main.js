@@ -134,23 +134,31 @@ window.addEventListener('signedin', () => {
   heard = Date.now(); // what follows the verdict asks for it now
   say('verdict', null);
 });
-/** Whether the view has edits that are not saved. */
-const unsaved = () => !!end.unsaved && end.unsaved();
+/** What is lost if the view is left, as the label and the question for ask, or nothing. */
+const losing = () => end.losing && end.losing();
 
-/** Goes to an address although there are edits. */
+/** Goes to an address although something is lost. */
 const leave = hash =>
-  ask('Leave without saving', 'The document has edits that are not saved. They are lost.', () => {
+  ask(...losing(), () => {
     end();
     end = () => {};
     if (location.hash === hash) show();
     else location.hash = hash;
   });
 
+/** The address of what is shown. */
+const at = () => (end.at ? end.at() : here);
+
+// The link's address is not that of a view.
+document.querySelector('.skip').addEventListener('click', e => {
+  e.preventDefault();
+  place.focus();
+});
 window.addEventListener('hashchange', () => {
   const wanted = location.hash;
-  if (unsaved()) {
-    if (wanted === here) return;
-    history.pushState(null, '', here || '#/');
+  if (losing()) {
+    if (wanted === at()) return;
+    history.pushState(null, '', at() || '#/');
     leave(wanted);
     return;
   }
@@ -159,13 +167,13 @@ window.addEventListener('hashchange', () => {
 });
 document.addEventListener('click', e => {
   const a = e.target.closest && e.target.closest('a[href^="#/"]');
-  if (!a || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || !unsaved()) return;
-  if (a.getAttribute('href') === here) return;
+  if (!a || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || !losing()) return;
+  if (a.getAttribute('href') === at()) return;
   e.preventDefault();
   leave(a.getAttribute('href'));
 });
 window.addEventListener('beforeunload', e => {
-  if (unsaved()) e.preventDefault();
+  if (losing()) e.preventDefault();
 });
 document.addEventListener('visibilitychange', () => {
   heard = Date.now(); // a hidden page asks for nothing

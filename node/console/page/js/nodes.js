@@ -38,7 +38,6 @@ const rates = new Set([
   'wakes',
   'restarts',
   'dead_letters',
-  'script_seconds',
 ]);
 
 const one = n => [

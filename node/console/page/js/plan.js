@@ -22,6 +22,10 @@ const shown = new Set([
   'Rows Examined',
 ]);
 
+/** The unit of a fact, which Postgres' JSON leaves out. */
+const unit = (k, v) =>
+  typeof v !== 'number' ? '' : k.endsWith('Time') ? ' ms' : /(Memory|Disk) Usage$|Space Used$/.test(k) ? ' kB' : '';
+
 // title names a step as the text of EXPLAIN does.
 const title = p => {
   const join = p['Join Type'] && p['Join Type'] !== 'Inner' ? `, ${p['Join Type'].toLowerCase()}` : '';
@@ -54,7 +58,7 @@ const node = (p, total) => {
             'ul',
             { class: 'facts' },
             facts.map(([k, v]) =>
-              el('li', {}, el('span', { class: 'dim' }, `${k}: `), Array.isArray(v) ? v.map(text).join(', ') : text(v)),
+              el('li', {}, el('span', { class: 'dim' }, `${k}: `), Array.isArray(v) ? v.map(text).join(', ') : text(v), unit(k, v)),
             ),
           )
         : '',
@@ -78,7 +82,7 @@ export const planTree = source => {
       ? el(
           'p',
           { class: 'dim' },
-          facts.map(([k, v]) => `${k} ${text(v)}${k.endsWith('Time') ? ' ms' : ''}`).join(' · '),
+          facts.map(([k, v]) => `${k} ${text(v)}${unit(k, v)}`).join(' · '),
         )
       : '',
   ];

@@ -1,5 +1,5 @@
 // Values over time, drawn as SVG.
-import { el, text, measure, clock } from './dom.js';
+import { el, text, measure, clock, speak } from './dom.js';
 
 const ns = 'http://www.w3.org/2000/svg';
 export const svg = (name, props) => {
@@ -74,8 +74,9 @@ const joined = (nodes, clock) => {
  * A plot of one series of all nodes: thin lines for nodes, a thick one for the cluster. It shows the values at the time
  * below the pointer, or that the arrow keys have moved to, as all plots on the page do.
  * @param {import('./types.js').Plot} p
+ * @param {string[]} names of nodes, in the order of their colours
  */
-export const plot = (p, start, step) => {
+export const plot = (p, start, step, names) => {
   const lists = p.nodes.length > 1 ? [...p.nodes.map(n => n.values), p.all] : [p.all];
   const top = Math.max(1e-9, ...lists.flat().filter(v => v !== null)),
     count = p.all.length;
@@ -87,7 +88,8 @@ export const plot = (p, start, step) => {
     'aria-label': `${p.title}; arrow keys show values`,
   });
   if (p.nodes.length > 1)
-    p.nodes.forEach((n, i) => e.append(svg('path', { class: `thin s${i % 6}`, d: trace(n.values, top).line })));
+    for (const n of p.nodes)
+      e.append(svg('path', { class: `thin s${names.indexOf(n.node) % 6}`, d: trace(n.values, top).line }));
   const all = trace(p.all, top);
   e.append(svg('path', { class: 'area', d: all.area }), svg('path', { class: 'line', d: all.line }));
   const mark = svg('line', { class: 'hover', y1: 0, y2: h, x1: -1, x2: -1 });
@@ -131,6 +133,7 @@ export const plot = (p, start, step) => {
     if (k.key !== 'ArrowLeft' && k.key !== 'ArrowRight') return;
     k.preventDefault();
     tell((at = Math.max(0, Math.min(count - 1, at + (k.key === 'ArrowLeft' ? -1 : 1)))));
+    speak(`${value.textContent} · ${said.textContent}`);
   });
   return el('div', { class: 'tile plot' }, el('span', {}, text(p.title)), value, e, said);
 };

@@ -1,13 +1,20 @@
 // Plots of all series over a range of time, and of some series in other views.
-import { el } from './dom.js';
+import { el, text } from './dom.js';
 import { read, ended, later, onReturn } from './source.js';
 import { plot } from './plot.js';
+import { given, note } from './address.js';
 
 const spans = { 900: '15 minutes', 3600: 'hour', 21600: '6 hours', 86400: 'day' };
-let span = 900; // the same on all views
+let span = 900; // the same on all views; another one is in the address
+/** Takes over what the address says. */
+const told = () => {
+  const s = given().get('span');
+  if (Object.hasOwn(spans, s)) span = Number(s);
+};
 
 /** Keeps plots of series in a place up to date until the returned function is called. node limits them to one node. */
 export const plotsOf = (place, series, node) => {
+  told();
   let stopped = false,
     cancel = () => {};
   const tick = async () => {
@@ -26,7 +33,13 @@ export const plotsOf = (place, series, node) => {
                 all: (s.nodes.find(n => n.node === node) || { values: s.all.map(() => null) }).values,
               },
         );
-        place.replaceChildren(...of.map(s => plot(s, p.start, p.step)));
+        const names = [...new Set(of.flatMap(s => s.nodes.map(n => n.node)))];
+        place.replaceChildren(
+          ...(names.length > 1
+            ? [el('p', { class: 'keys bar' }, names.map((n, i) => el('span', { class: `key s${i % 6}` }, text(n))))]
+            : []),
+          ...of.map(s => plot(s, p.start, p.step, names)),
+        );
       }
     } catch {
       /* the view says that the node does not answer */
@@ -45,18 +58,23 @@ export const plotsOf = (place, series, node) => {
 };
 
 /** A choice of the range of time. */
-export const range = change =>
-  el(
+export const range = change => {
+  const noted = () => note({ span: span === 900 ? '' : span });
+  told();
+  noted();
+  return el(
     'select',
     {
       'aria-label': 'Range of time',
       change: e => {
         span = Number(e.target.value);
+        noted();
         change();
       },
     },
     Object.entries(spans).map(([v, n]) => el('option', { value: v, selected: Number(v) === span }, `last ${n}`)),
   );
+};
 
 const groups = [
   ['Documents', ['docs_written', 'docs_refused', 'docs_read', 'feed_rows', 'listeners', 'wakes']],

@@ -11,6 +11,7 @@ const most = 10000,
   firstRows = 100,
   mostNames = 100,
   kept = 'divan.statements',
+  leftKey = 'divan.left', // what became of statements that ran when the view was left: [text]
   drafts = 'divan.drafts', // what was typed last: [[database, text]]
   mostDrafts = 10,
   longestDraft = 100000,
@@ -26,12 +27,18 @@ const stored = key => {
 const hold = (key, list) => {
   try {
     sessionStorage.setItem(key, JSON.stringify(list));
+    return true;
   } catch {
-    /* without memory */
+    return false; // without memory
   }
 };
 const past = () => stored(kept);
-const remember = s => hold(kept, [s, ...past().filter(x => x !== s)].slice(0, 50));
+/** Keeps a statement in the list, at a place of it: the first one is offered where nothing was typed. */
+const remember = (s, at = 0) => {
+  const list = past().filter(x => x !== s);
+  list.splice(at, 0, s);
+  for (let n = 50; n && !hold(kept, list.slice(0, n)); n >>= 1); // a browser keeps 5 MB
+};
 /** Keeps what is typed for a database, unless it is too long: a part of a statement could do something else. */
 const draft = (database, s) => {
   const others = stored(drafts).filter(([d]) => d !== database),
@@ -57,6 +64,8 @@ const trouble = (e, source) => {
   );
 };
 
+const brief = s => s.replace(/\s+/g, ' ').slice(0, 80);
+
 const starts = name =>
   [
     ['The newest changes', 'SELECT seq, id, deleted FROM changes ORDER BY seq DESC LIMIT 20'],
@@ -69,7 +78,8 @@ const starts = name =>
 export const query = (place, say, [name], search) => {
   const given = new URLSearchParams(search).get('q'); // only shown: a link of another site must not run anything
   let running = null,
-    stopped = false;
+    stopped = false,
+    address = location.hash;
   const database = el('input', {
     value: name ?? ((given === null && stored(drafts)[0]?.[0]) || 'divan'),
     list: 'databases',
@@ -86,12 +96,25 @@ export const query = (place, say, [name], search) => {
     'aria-label': 'SQL',
     placeholder: 'SELECT … (Ctrl+Enter runs it)',
   });
-  box.value =
-    given ||
-    (stored(drafts).find(([d]) => d === database.value)?.[1] ?? past()[0] ?? 'SELECT id, doc FROM docs LIMIT 20');
+  const typed = stored(drafts).find(([d]) => d === database.value)?.[1];
+  box.value = given || (typed ?? past()[0] ?? 'SELECT id, doc FROM docs LIMIT 20');
   const begun = box.value;
+  let put = begun; // by the page, and not typed
   const keep = () => {
-    if (box.value !== begun) draft(database.value, box.value);
+    if (box.value !== begun) {
+      if (given && typed) remember(typed, 1); // what is edited takes its place
+      draft(database.value, box.value);
+    }
+    if (running) hold(leftKey, [...stored(leftKey), running.left()]);
+  };
+  /** Replaces what is in the box. If it was typed it stays in the list, and Undo brings it back. */
+  const replace = s => {
+    if (box.value !== put && box.value.trim()) remember(box.value, 1);
+    box.focus();
+    box.select();
+    if (!document.execCommand('insertText', false, s)) box.value = s;
+    complete.hide();
+    put = box.value;
   };
   window.addEventListener('pagehide', keep);
   const offers = el('div', { class: 'offers', role: 'listbox', 'aria-label': 'Completions' });
@@ -118,7 +141,10 @@ export const query = (place, say, [name], search) => {
     stop.disabled = false;
     said.textContent = 'Running…';
     out.replaceChildren();
-    const took = () => `${((performance.now() - began) / 1000).toFixed(2)} s`;
+    const took = () => `${((performance.now() - began) / 1000).toFixed(2)} s`,
+      where = database.value;
+    mine.left = () =>
+      `“${brief(source)}” in ${where} was cancelled after ${took()}, when the page was left. ${cutOff}`;
     const rowsOf = soFar => soFar.results.reduce((n, r) => n + r.rows.length, 0),
       notices = (soFar, those = () => true) =>
         soFar.notices
@@ -199,8 +225,8 @@ export const query = (place, say, [name], search) => {
   const earlier = el('select', {
     'aria-label': 'Earlier statements',
     change: () => {
-      if (earlier.value) box.value = earlier.value;
-      earlier.selectedIndex = 0;
+      if (earlier.value) replace(earlier.value);
+      fill();
       box.focus();
     },
   });
@@ -208,7 +234,7 @@ export const query = (place, say, [name], search) => {
     earlier.replaceChildren(
       el('option', { value: '' }, 'Statements …'),
       ...starts(database.value).map(([n, s]) => el('option', { value: s }, n)),
-      ...past().map(s => el('option', { value: s }, s.replace(/\s+/g, ' ').slice(0, 80))),
+      ...past().map(s => el('option', { value: s }, brief(s))),
     );
   earlier.addEventListener('focus', fill);
   fill();
@@ -216,7 +242,8 @@ export const query = (place, say, [name], search) => {
   const complete = completion(box, offers, () => database.value, say);
   database.addEventListener('change', () => {
     complete.reload();
-    history.replaceState(null, '', link(['sql', database.value], '').getAttribute('href'));
+    address = link(['sql', database.value], '').getAttribute('href');
+    history.replaceState(null, '', address);
   });
   box.addEventListener('keydown', e => {
     if ((e.ctrlKey || e.metaKey) && e.key === 'Enter') {
@@ -253,7 +280,7 @@ export const query = (place, say, [name], search) => {
     ),
     out,
   );
-  let typed = 0,
+  let timer = 0,
     sought = '';
   /** Offers names of databases in which what is typed occurs: there may be more than a list can have. */
   const offer = recovering(
@@ -266,21 +293,28 @@ export const query = (place, say, [name], search) => {
     () => {},
   );
   database.addEventListener('input', () => {
-    clearTimeout(typed);
-    typed = setTimeout(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
       sought = database.value;
       offer();
     }, 250);
   });
   offer();
+  out.append(...stored(leftKey).map(s => el('p', { class: 'warn', role: 'alert' }, s)));
+  hold(leftKey, []);
   box.focus();
-  return () => {
+  const end = () => {
     stopped = true;
     keep();
     window.removeEventListener('pagehide', keep);
-    clearTimeout(typed);
+    clearTimeout(timer);
     if (running) running.abort();
     complete.end();
     offer.ends();
   };
+  return Object.assign(end, {
+    losing: () =>
+      running && ['Leave and cancel', 'A statement is running. It is cancelled, and what it has not committed is undone.'],
+    at: () => address,
+  });
 };

@@ -110,7 +110,7 @@ const toCompact = rows =>
       { title: 'Size', cell: d => bytes(d.bytes), number: true },
       { title: 'Oldest', cell: d => duration(d.oldest), number: true },
       {
-        title: '',
+        title: 'Actions',
         cell: d =>
           d.asked
             ? el('span', { class: 'dim' }, 'asked for')

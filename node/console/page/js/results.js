@@ -1,5 +1,5 @@
 // Results of statements: a grid in pages, and files to download.
-import { el, text, count } from './dom.js';
+import { el, content, named, text, count } from './dom.js';
 import { table } from './table.js';
 import { pretty } from './json.js';
 
@@ -13,7 +13,7 @@ const whole = (title, value) => {
   const d = document.getElementById('ask');
   d.replaceChildren(
     el('p', {}, title),
-    el('pre', { class: 'whole', tabindex: 0 }, pretty(value)),
+    el('pre', { class: 'whole', tabindex: 0 }, content(pretty(value))),
     el('div', { class: 'bar' }, el('button', { click: () => d.close(), autofocus: true }, 'Close')),
   );
   d.showModal();
@@ -21,9 +21,9 @@ const whole = (title, value) => {
 
 const cell = (column, value) => {
   if (value === null) return el('span', { class: 'dim' }, 'NULL');
-  if (value.length <= maxCell) return el('code', {}, value);
+  if (value.length <= maxCell) return el('code', {}, content(value));
   return [
-    el('code', {}, value.slice(0, maxCell)),
+    el('code', {}, content(value.slice(0, maxCell))),
     el('button', { 'aria-label': `All of ${column}`, click: () => whole(column, value) }, '…'),
   ];
 };
@@ -39,7 +39,7 @@ export const grid = r => {
         { class: 'grid' },
         table(
           'Result',
-          r.columns.map((c, i) => ({ title: c.name, number: isNumber(c.type), cell: row => cell(c.name, row[i]) })),
+          r.columns.map((c, i) => ({ title: named(c.name), number: isNumber(c.type), cell: row => cell(c.name, row[i]) })),
           r.rows.slice(from, to),
         ),
       ),
@@ -59,11 +59,14 @@ export const grid = r => {
 };
 
 /**
- * RFC 4180. NULL is empty, and an empty text is quoted. Values are as they are stored, for programs: a spreadsheet takes
- * some for formulas, and nothing that is done against that leaves them what they are.
+ * RFC 4180, as COPY of Postgres writes it: NULL is empty, and an empty text is quoted. A NULL that is alone in its row is
+ * quoted too, as by Python's csv.writer: many readers, Python's among them, leave empty lines out. Values are as they are
+ * stored, for programs: a spreadsheet takes some for formulas, and nothing that is done against that leaves them what
+ * they are.
  */
 export const csv = r => {
-  const field = v => (v === null ? '' : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
+  const alone = r.columns.length === 1 ? '""' : '';
+  const field = v => (v === null ? alone : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
   return [r.columns.map(c => c.name), ...r.rows].map(l => l.map(field).join(',') + '\r\n').join('');
 };
 

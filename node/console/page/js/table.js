@@ -78,6 +78,38 @@ export const table = (caption, columns, rows, order) => {
 };
 
 /**
+ * Buttons for the pages before and after the one of q, or nothing if there are none. before are where those before begin,
+ * and turned is called when q is another page.
+ */
+export const pages = (q, next, before, turned) => {
+  const turn = (label, enabled, go) =>
+    el(
+      'button',
+      {
+        disabled: !enabled,
+        click: () => {
+          go();
+          turned(true);
+        },
+      },
+      label,
+    );
+  return next || q.after
+    ? el(
+        'div',
+        { class: 'pages' },
+        turn(before.length || !q.after ? '‹ back' : '‹ first', !!q.after, () => {
+          q.after = before.pop() || ''; // who was sent the address has no pages before
+        }),
+        turn('next ›', !!next, () => {
+          before.push(q.after);
+          q.after = next;
+        }),
+      )
+    : '';
+};
+
+/**
  * Shows a list of the server in a place. more are further parameters, and read, if given, gets each state. In the
  * address the names of its search, order and page begin with as: a view can have several lists. Returns a function that
  * ends it.
@@ -99,6 +131,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   };
   let stop = () => {},
     page = null,
+    waits = false,
     drawn = '';
   const box = el('input', {
     type: 'search',
@@ -108,9 +141,22 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   });
   const total = el('span', { class: 'dim', role: 'status' }),
     body = el('div', {});
+  /** Says whether what is shown is not what was asked for last. */
+  const waiting = now => {
+    if (now) total.textContent = 'Loading…';
+    else if (waits) total.textContent = '';
+    if (now) body.setAttribute('aria-busy', 'true');
+    else body.removeAttribute('aria-busy');
+    waits = now;
+  };
+  const wrong = (problem, e) => {
+    if (problem !== null) waiting(false); // the top of the page says what is wrong
+    say(problem, e);
+  };
   const start = () => {
     stop();
-    stop = follow(view, q, show, say, asks);
+    waiting(true);
+    stop = follow(view, q, show, wrong, asks);
   };
   const by = column => {
     q.desc = page && page.sort === column && !page.desc ? 'true' : '';
@@ -128,23 +174,12 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   });
   const show = p => {
     page = p;
+    waiting(false);
     if (read) read(p);
     total.textContent = shown(
       `${count(p.total)} ${q.search ? 'found' : 'in all'}` +
         (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join(''),
     );
-    const turn = (label, enabled, go) =>
-      el(
-        'button',
-        {
-          disabled: !enabled,
-          click: () => {
-            go();
-            changed(true);
-          },
-        },
-        label,
-      );
     const now = JSON.stringify([p.rows, p.partial, p.note, p.sort, p.desc, p.next, q.search, q.after, before.length]);
     if (now === drawn) return; // most updates of a quiet cluster change only the time
     drawn = now;
@@ -157,19 +192,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
         : q.search || q.after
           ? el('p', { class: 'none' }, q.after ? 'There is nothing on this page any more.' : 'Nothing is found.')
           : empty(),
-      p.next || q.after
-        ? el(
-            'div',
-            { class: 'pages' },
-            turn(before.length || !q.after ? '‹ back' : '‹ first', !!q.after, () => {
-              q.after = before.pop() || ''; // who was sent the address has no pages before
-            }),
-            turn('next ›', !!p.next, () => {
-              before.push(q.after);
-              q.after = p.next;
-            }),
-          )
-        : '',
+      pages(q, p.next, before, changed),
     );
   };
   place.append(

@@ -205,6 +205,7 @@
  * @property {boolean} tls
  * @property {string} state
  * @property {string} statement
+ * @property {boolean} [cut]
  * @property {string} since
  * @property {string} [began]
  * @property {number} rows

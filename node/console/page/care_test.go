@@ -1,0 +1,468 @@
+package page_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/scripts/browser"
+)
+
+// caring serves the console with answers. What is asked for by SQL, and plain writes, wait for hold if it is not nil; wrote
+// counts writes.
+func caring(t *testing.T, api map[string]any) (url string, wrote *atomic.Int64, hold *atomic.Bool) {
+	t.Helper()
+	wrote, hold = new(atomic.Int64), new(atomic.Bool)
+	mux := http.NewServeMux()
+	stopped(mux)
+	mux.HandleFunc("/_dashboard/couch/", func(w http.ResponseWriter, r *http.Request) {
+		path, _ := urlPath(r)
+		if r.Method != http.MethodGet {
+			wrote.Add(1)
+			w.WriteHeader(http.StatusCreated)
+			_, _ = fmt.Fprint(w, `{"ok":true}`)
+			return
+		}
+		if _, ok := api[path]; !ok && strings.HasPrefix(path, "/_dashboard/couch/orders/") {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = fmt.Fprint(w, `{"error":"not_found","reason":"missing"}`)
+			return
+		}
+		answer(w, api, path+map[bool]string{true: "?meta"}[r.URL.Query().Get("conflicts") != ""])
+	})
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("live") != "" {
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+			return
+		}
+		name := asksFor(r)
+		if hold.Load() && name == "sql" {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		answer(w, api, name)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL, wrote, hold
+}
+
+func urlPath(r *http.Request) (string, error) { return url.PathUnescape(r.URL.Path) }
+
+// relations waits for what completes statements.
+const relations = `document.querySelector('#view details')?.textContent.includes('id text')`
+
+// value returns what an expression is.
+func value[T any](p *browser.Page, expression string) (v T) {
+	p.Eval(expression, &v)
+	return v
+}
+
+// Only a statement that is known to its end can be opened to be run: the rest could be what limits it.
+func TestPage_cutStatements(t *testing.T) {
+	api := answers()
+	api["sessions"] = map[string]any{"now": time.Now(), "total": 3, "absent": []state.Absent{}, "rows": []state.Session{
+		{Node: "n1", PID: 1, Statement: "SELECT 1"},
+		{Node: "n1", PID: 2, Statement: "DELETE FROM docs -- ", Cut: true},
+		{Node: "n1", PID: 3, Statement: "DELETE FROM docs …"}}} // from a node of an earlier version
+	url, _, _ := caring(t, api)
+	p := browser.Start(t).Open(url+"/_dashboard/#/sessions", browser.View{})
+	defer p.Close()
+	p.WaitText("This is only its beginning: it cannot be opened in SQL.")
+	rows := value[[]string](p, `[...document.querySelectorAll('#view table[aria-label="SQL sessions"] tbody tr')].map(
+		r => r.innerText.includes('only its beginning') + ' ' + (r.querySelector('a[href*="q="]')?.innerText ?? 'no'))`)
+	if got, want := strings.Join(rows, ", "), "false Open in SQL, true no, true no"; got != want {
+		t.Errorf("the sessions are %q, want %q", got, want)
+	}
+}
+
+// What was typed is not lost when another statement is chosen, or when it takes the place of what an address brings.
+func TestPage_typedStatement(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/sql/orders", browser.View{})
+	defer p.Close()
+	p.Wait(relations)
+	const list = `document.querySelector('[aria-label="Earlier statements"]')`
+	choose := func(what string) {
+		p.Eval(`(() => { const list = `+list+`; list.focus(); list.value = [...list.options].find(
+			o => o.textContent.startsWith(`+quoted(what)+`)).value; list.dispatchEvent(new Event('change')); })()`, nil)
+	}
+	const typed = "UPDATE docs SET doc = '{}'\n-- for hours"
+	p.Eval(box+`.focus(); `+box+`.select(); document.execCommand('insertText', false, `+quoted(typed)+`)`, nil)
+	choose("Some documents")
+	if got := value[string](p, box+".value"); got != "SELECT id, doc FROM docs LIMIT 20" {
+		t.Errorf("what was chosen is %q", got)
+	}
+	p.Eval(`document.execCommand('undo')`, nil)
+	if got := value[string](p, box+".value"); got != typed {
+		t.Errorf("after Undo the box has %q", got)
+	}
+	choose("Some documents")
+	choose("Conflicts") // which replaces what was not typed
+	choose("UPDATE docs")
+	if got := value[string](p, box+".value"); got != typed {
+		t.Errorf("the list has kept %q", got)
+	}
+	if n := value[int](p, list+`.options.length`); n != 1+5+1 {
+		t.Errorf("the list has %d entries", n)
+	}
+}
+
+// A statement that runs is not ended by leaving its view without a question, and it is said what became of it.
+func TestPage_leavingStatement(t *testing.T) {
+	url, _, hold := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/sql/orders", browser.View{})
+	defer p.Close()
+	p.Wait(relations)
+	asks := func() bool {
+		return value[bool](p, `!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))`)
+	}
+	if asks() {
+		t.Error("it asks although nothing runs")
+	}
+	hold.Store(true)
+	p.Eval(box+`.value = 'INSERT INTO docs SELECT 1'; `+pressed, nil)
+	p.WaitText("0 rows")
+	if !asks() {
+		t.Error("closing the page asks nothing")
+	}
+	const question = "A statement is running. It is cancelled, and what it has not committed is undone."
+	p.Eval(`document.querySelector('nav a[href="#/jobs"]').click()`, nil)
+	p.WaitText(question)
+	p.Eval(`[...document.querySelectorAll('#ask button')].find(b => b.textContent === 'Cancel').click()`, nil)
+	p.Eval(`location.hash = '#/jobs'`, nil)
+	p.WaitText(question)
+	if got := value[string](p, `location.hash`); got != "#/sql/orders" {
+		t.Errorf("while it asks the address is %s", got)
+	}
+	p.Eval(`[...document.querySelectorAll('#ask button')].find(b => b.textContent === 'Leave and cancel').click()`, nil)
+	p.Wait(`location.hash === '#/jobs'`)
+	hold.Store(false)
+	p.Eval(`location.hash = '#/sql/orders'`, nil)
+	p.WaitText("“INSERT INTO docs SELECT 1” in orders was cancelled after ")
+	p.WaitText("What the statements had not committed by then is undone.")
+	p.Eval(`location.hash = '#/jobs'`, nil)
+	p.Wait(`!` + box)
+	p.Eval(`location.hash = '#/sql/orders'`, nil)
+	p.Wait(box)
+	if text := p.Text(); strings.Contains(text, "was cancelled") {
+		t.Errorf("it is said again: %s", text)
+	}
+}
+
+// A file does not take the place of another one unasked.
+func TestPage_attachTwice(t *testing.T) {
+	url, wrote, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/databases/orders/doc/o1", browser.View{})
+	defer p.Close()
+	attach := func(name string) {
+		const file = `document.querySelector('[aria-label="A file to attach"]')`
+		p.Wait(file)
+		p.Eval(`(() => { const d = new DataTransfer(), file = `+file+`; d.items.add(new File(['x'], `+quoted(name)+`));
+			file.files = d.files; file.dispatchEvent(new Event('change')); })()`, nil)
+	}
+	p.WaitText("photo.png")
+	attach("photo.png")
+	p.WaitText("photo.png is attached already, with 1.23 KB. The file with 1 B replaces it.")
+	if n := wrote.Load(); n != 0 {
+		t.Errorf("it was replaced before the answer")
+	}
+	p.Eval(`[...document.querySelectorAll('#ask button')].find(b => b.textContent === 'Replace').click()`, nil)
+	p.WaitText("photo.png is attached.")
+	attach("other.png")
+	p.WaitText("other.png is attached.")
+	if n := wrote.Load(); n != 2 {
+		t.Errorf("%d files were written", n)
+	}
+}
+
+// The link to the content leads there, and to no other view.
+func TestPage_skip(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/databases", browser.View{})
+	defer p.Close()
+	p.WaitText("10,000 in all")
+	p.Eval(`document.querySelector('.skip').click()`, nil)
+	got := value[string](p, `new Promise(done => setTimeout(() => done(location.hash + ' ' + document.activeElement.id)))`)
+	if text := p.Text(); got != "#/databases view" || strings.Contains(text, "There is no such view") {
+		t.Errorf("at %s the page shows %s", got, text)
+	}
+}
+
+// All events can be reached, a page after the other, and the address says which one is shown.
+func TestPage_events(t *testing.T) {
+	const many = 120
+	mux := http.NewServeMux()
+	stopped(mux)
+	api := answers()
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		q, name := r.URL.Query(), asksFor(r)
+		if q.Get("live") != "" {
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+			return
+		}
+		if name == "events" {
+			first := 0
+			_, _ = fmt.Sscan(q.Get("after"), &first)
+			page := state.EventPage{Now: time.Now(), Events: []state.Event{}, Stories: []state.Story{}}
+			for i := first; i < min(first+50, many); i++ {
+				page.Events = append(page.Events, state.Event{ID: fmt.Sprint(i), At: time.Now(), Node: "n1",
+					Text: fmt.Sprintf("event %03d", i)})
+			}
+			if first+50 < many {
+				page.Next = fmt.Sprint(first + 50)
+			}
+			_ = json.NewEncoder(w).Encode(page)
+			return
+		}
+		answer(w, api, name)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/_dashboard/#/events", browser.View{})
+	defer p.Close()
+	p.WaitText("event 049")
+	p.Eval(click("next ›"), nil)
+	p.WaitText("event 050")
+	p.Eval(click("next ›"), nil)
+	p.WaitText("event 119")
+	if text := p.Text(); strings.Contains(text, "event 049") || strings.Contains(text, "event 099") {
+		t.Errorf("the last page shows %s", text)
+	}
+	p.Eval("window.old = true; location.reload()", nil)
+	p.Wait("!window.old")
+	p.WaitText("event 119")
+	p.Eval(click("‹ back"), nil)
+	p.WaitText("event 050")
+}
+
+// The history of a document says how much of it is shown, and shows all.
+func TestPage_history(t *testing.T) {
+	api := answers()
+	var revisions []any
+	for i := range 60 {
+		revisions = append(revisions, map[string]string{"rev": fmt.Sprintf("%d-x", 60-i), "status": "missing"})
+	}
+	api["/_dashboard/couch/orders/o1?meta"] = map[string]any{"_id": "o1", "_rev": "60-x", "_revs_info": revisions}
+	url, _, _ := caring(t, api)
+	p := browser.Start(t).Open(url+"/_dashboard/#/databases/orders/doc/o1", browser.View{})
+	defer p.Close()
+	p.WaitText("50 of 60 revisions")
+	if text := p.Text(); strings.Contains(text, " 10-x ") {
+		t.Errorf("it shows %s", text)
+	}
+	p.Eval(click("more"), nil)
+	p.WaitText(" 1-x missing")
+	if text := p.Text(); strings.Contains(text, "of 60 revisions") {
+		t.Errorf("with all revisions it shows %s", text)
+	}
+}
+
+// Names that differ in what cannot be seen do not look alike. Texts that need joiners keep them.
+func TestPage_names(t *testing.T) {
+	p := module(t)
+	for name, want := range map[string]string{
+		"admin": "admin", " admin": `\u0020admin`, "admin ": `admin\u0020`, "a  b": `a \u0020b`, "a b": "a b",
+		"admin\u200b": `admin\u200b`, "ad\u00admin": `ad\u00admin`, "admin\u200f": `admin\u200f`,
+		"ad\u2060min": `ad\u2060min`, "a\u2028b": `a\u2028b`, "a\nb": `a\u000ab`, "a\tb": `a\u0009b`, "a\u00a0b": `a\u00a0b`,
+		"\ufeffa": `\ufeffa`, "a\u200d": `a\u200d`, "می\u200cخواهم": `می\u200cخواهم`, "a\u3000b": `a\u3000b`,
+		"\U000e0041": `\udb40\udc41`, `a\u200b`: `a\\u200b`, `a\b`: `a\b`, "日本": "日本", "a\u2800": `a\u2800`,
+	} {
+		if got := value[string](p, "import('/_dashboard/js/dom.js').then(d => d.link(['x'], "+quoted(name)+
+			").textContent)"); got != want {
+			t.Errorf("%+q is shown as %+q, want %+q", name, got, want)
+		}
+	}
+	for text, want := range map[string]string{"می\u200cخواهم": "می\u200cخواهم", "👨\u200d👩": "👨\u200d👩", "❤\ufe0f": "❤\ufe0f",
+		"admin\u200d": `admin\u200d`, "a\u200bb": `a\u200bb`, "  a\n": "  a\n", "a\u202eb": `a\u202eb`} {
+		if got := value[string](p, "import('/_dashboard/js/dom.js').then(d => d.content("+quoted(text)+
+			").data)"); got != want {
+			t.Errorf("%+q is shown as %+q, want %+q", text, got, want)
+		}
+	}
+}
+
+// A document that is open says when another revision is stored, and keeps edits.
+func TestPage_newerRevision(t *testing.T) {
+	api := answers()
+	stored := func(rev string) map[string]any {
+		return map[string]any{"rows": []any{map[string]any{"id": "o1", "value": map[string]any{"rev": rev}}}}
+	}
+	const all, one = "/_dashboard/couch/orders/_all_docs", "/_dashboard/couch/orders/o1"
+	api[all] = stored("2-b")
+	url, _, _ := caring(t, api)
+	p := browser.Start(t).Open(url+"/stopped#/databases/orders/doc/o1", browser.View{})
+	defer p.Close()
+	p.WaitText("1 conflict")
+	pass(p, 6*time.Second)
+	if text := p.Text(); strings.Contains(text, "is stored meanwhile") {
+		t.Errorf("without another revision it shows %s", text)
+	}
+	api[all], api[one] = stored("3-c"), map[string]any{"_id": "o1", "_rev": "3-c", "customer": "bob"}
+	p.Eval(box+`.value = `+box+`.value.replace('anna', 'eve')`, nil)
+	pass(p, 6*time.Second)
+	p.WaitText("Revision 3-c is stored meanwhile.")
+	p.Eval(click("Show it"), nil)
+	p.WaitText("Someone has changed the document meanwhile")
+	if got := value[string](p, box+".value"); !strings.Contains(got, "eve") {
+		t.Errorf("the edits have become %s", got)
+	}
+	api[one+"?meta"] = api[one]
+	p.Eval(click("Take theirs"), nil)
+	p.Wait(box + `.value.includes('bob')`)
+	pass(p, 6*time.Second)
+	if text := p.Text(); strings.Contains(text, "is stored meanwhile") {
+		t.Errorf("it still shows %s", text)
+	}
+	api[all], api[one] = stored("4-d"), map[string]any{"_id": "o1", "_rev": "4-d", "customer": "cleo"}
+	api[one+"?meta"] = api[one]
+	pass(p, 6*time.Second)
+	p.WaitText("Revision 4-d is stored meanwhile.")
+	p.Eval(click("Show it"), nil)
+	p.Wait(box + `.value.includes('cleo')`)
+}
+
+// A missing document is named, with what one can do.
+func TestPage_missing(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/databases/orders/doc/o7", browser.View{})
+	defer p.Close()
+	p.WaitText("o7 is missing: no document of orders has this id.")
+	links := value[string](p, `[...document.querySelectorAll('#view .bar a')].map(a => a.getAttribute('href')).join()`)
+	if links != "#/databases/orders/docs?from=o7,#/databases/orders/new" {
+		t.Errorf("it leads to %s", links)
+	}
+}
+
+// Who hears the page hears completions and the values of plots; lists say that they load; the range is in the address;
+// plots with several lines have a legend.
+func TestPage_heard(t *testing.T) {
+	api := answers()
+	api["sql"] = []any{state.SQLLine{Columns: make([]state.SQLColumn, 4)}, []any{"public", "docs", "id", "text"},
+		[]any{"public", "docs", "doc", "jsonb"}, state.SQLLine{Done: "SELECT 2"}}
+	url, _, _ := caring(t, api)
+	b := browser.Start(t)
+	p := b.Open(url+"/_dashboard/#/sql/orders", browser.View{})
+	defer p.Close()
+	p.Wait(relations)
+	p.Eval(box+`.value = ''; `+box+`.focus(); document.execCommand('insertText', false, 'do')`, nil)
+	const heard = `document.getElementById('heard').textContent`
+	p.Wait(heard + ` === '1 completion: Tab takes docs, Alt and arrows choose'`)
+	p.Eval(box+`.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', altKey: true }))`, nil)
+	p.Wait(heard + ` === 'docs, 1 of 1'`)
+	if got := value[bool](p, `(e => e.getAttribute('aria-autocomplete') === 'list' && document.getElementById(
+		e.getAttribute('aria-controls')).role === 'listbox' && document.getElementById(
+		e.getAttribute('aria-activedescendant')).ariaSelected === 'true')(`+box+`)`); !got {
+		t.Error("the box does not say what completes it")
+	}
+	p.Eval(box+`.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))`, nil)
+	p.Wait(heard + ` === ''`)
+
+	p.Eval(`location.hash = '#/plots'`, nil)
+	p.Wait(`document.querySelectorAll(".keys .key").length >= 2`)
+	p.Eval(`(e => { e.focus(); e.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' })) })(
+		document.querySelector('.plot svg'))`, nil)
+	p.Wait(heard + `.includes('/s · ') && ` + heard + `.includes('n3 ')`)
+	p.Eval(`(e => { e.value = '3600'; e.dispatchEvent(new Event('change')) })(document.querySelector('#view select'))`, nil)
+	p.Wait(`location.hash === '#/plots?span=3600'`)
+	p.Eval("window.old = true; location.reload()", nil)
+	p.Wait("!window.old && document.querySelector('#view select')?.value === '3600'")
+}
+
+// A list says that it loads.
+func TestPage_loading(t *testing.T) {
+	api := answers()
+	go1 := make(chan struct{})
+	mux := http.NewServeMux()
+	stopped(mux)
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		name := asksFor(r)
+		if r.URL.Query().Get("live") != "" {
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+			return
+		}
+		if name == "databases" && r.URL.Query().Get("sort") == "docs" {
+			<-go1
+		}
+		answer(w, api, name)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/_dashboard/#/databases", browser.View{})
+	defer p.Close()
+	p.WaitText("10,000 in all")
+	p.Eval(`[...document.querySelectorAll('th button')].find(b => b.textContent.startsWith('Documents')).click()`, nil)
+	p.WaitText("Loading…")
+	close(go1)
+	p.WaitText("10,000 in all")
+}
+
+// Units, the figures of an axis, and headers.
+func TestPage_units(t *testing.T) {
+	p := module(t)
+	if got := value[string](p, `import('/_dashboard/js/plan.js').then(m => m.planTree(JSON.stringify([{ Plan: {
+		'Node Type': 'Sort', 'Total Cost': 1, 'Plan Rows': 1, 'Sort Space Used': 2, 'Peak Memory Usage': 18,
+		'Disk Usage': 3, 'Sort Space Type': 'Memory' }, 'Planning Time': 0.5 }])).map(e => e.textContent).join(' '))`); !strings.
+		Contains(got, "Sort Space Used: 2 kBPeak Memory Usage: 18 kBDisk Usage: 3 kBSort Space Type: Memory") ||
+		!strings.Contains(got, "Planning Time 0.5 ms") {
+		t.Errorf("a plan is %s", got)
+	}
+	for values, want := range map[string]string{`'0.0001','0.0004'`: "0 0.0002 0.0004", `'1','1000000'`: "0 500,000 1,000,000",
+		`'-1','1'`: "-1 0 1", `'0.5','3'`: "0 1.5 3", `'1e-12'`: "0 5e-13 1e-12"} {
+		got := value[string](p, `import('/_dashboard/js/chart.js').then(m => [...m.chartOf({ columns: [{ name: 'a', type: 'text' },
+			{ name: 'b', type: 'numeric' }], rows: [`+values+`].map(v => ['x', v]) }).querySelectorAll('text')].slice(0, 3).map(
+			e => e.textContent).join(' '))`)
+		if got != want {
+			t.Errorf("for %s the axis has %q, want %q", values, got, want)
+		}
+	}
+}
+
+// The documents of a range of ids.
+func TestPage_range(t *testing.T) {
+	api := answers()
+	var asked atomic.Value
+	mux := http.NewServeMux()
+	stopped(mux)
+	mux.HandleFunc("/_dashboard/couch/orders/_all_docs", func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.Query().Get("startkey") + " " + r.URL.Query().Get("endkey"))
+		_, _ = fmt.Fprint(w, `{"rows":[]}`)
+	})
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) { answer(w, api, asksFor(r)) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/_dashboard/#/databases/orders/docs", browser.View{})
+	defer p.Close()
+	p.WaitText("There is no document yet.")
+	p.Eval(typeInto("From id", "a"), nil)
+	p.Eval(typeInto("To id", "b"), nil)
+	p.WaitText("There is no document between these ids.")
+	p.Wait(`location.hash.endsWith('?from=a&to=b')`)
+	if got := asked.Load(); got != `"a" "b"` {
+		t.Errorf("it asks for %s", got)
+	}
+}
+
+// Enter does what the button of a dialog does when what is asked for is typed.
+func TestPage_enter(t *testing.T) {
+	p := module(t)
+	p.Eval(`document.body.innerHTML = '<dialog id="ask"></dialog>'; window.done = 0;
+		import('/_dashboard/js/actions.js').then(m => m.ask('Delete', 'It is gone.', () => window.done++, 'orders'))`, nil)
+	enter := `document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))`
+	p.Wait(`document.activeElement.placeholder === 'orders'`)
+	p.Eval(enter, nil)
+	p.Eval(`document.activeElement.value = 'orders'; document.activeElement.dispatchEvent(new Event('input')); `+enter, nil)
+	p.Wait(`!document.querySelector('#ask').open`)
+	if n := value[int](p, "window.done"); n != 1 {
+		t.Errorf("it was done %d times", n)
+	}
+}
