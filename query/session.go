@@ -205,7 +205,7 @@ func mayHavePassword(statement string) bool {
 	return false
 }
 
-// longestShown is how many bytes of a statement others see, and isCut the end of a longer one: what is left of it may do
+// longestShown is how many bytes of a statement others see, and isCut ends a longer one: its beginning alone may do
 // something else.
 const (
 	longestShown = 1024

@@ -78,8 +78,8 @@ func TestConsole_cutStatements(t *testing.T) {
 				Statement: strings.Repeat("x", n)})
 		}
 		got, err := consoles[0].Sessions(t.Context(), table.Query{Sort: "pid"})
-		if err != nil || len(got.Rows) != 2 || got.Rows[0].Cut || len(got.Rows[0].Statement) != 500 || !got.Rows[1].Cut ||
-			!strings.HasSuffix(got.Rows[1].Statement, "x…") {
+		if err != nil || len(got.Rows) != 2 || got.Rows[0].Cut || len(got.Rows[0].Statement) != 500 ||
+			!got.Rows[1].Cut || !strings.HasSuffix(got.Rows[1].Statement, "x…") {
 			t.Errorf("the sessions are %+v, %v", got, err)
 		}
 	})

@@ -27,8 +27,7 @@ func TestConsole_Skipped(t *testing.T) {
 	shows := func(first, last, total string) {
 		t.Helper()
 		p.WaitText(total)
-		p.Wait(`(c => c.length && c[0].innerText === ` + quoted(first) + ` && c[c.length - 1].innerText === ` + quoted(last) +
-			`)([...document.querySelectorAll('#view tbody td:first-child')])`)
+		p.Wait(`(c => c.length && c[0].innerText === ` + quoted(first) + ` && c.at(-1).innerText === ` + quoted(last) + `)([...document.querySelectorAll('#view tbody td:first-child')])`)
 	}
 	shows("d000", "d049", "120 in all")
 	var height int

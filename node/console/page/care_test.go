@@ -15,15 +15,15 @@ import (
 	"github.com/divandb/divan/scripts/browser"
 )
 
-// caring serves the console with answers. What is asked for by SQL, and plain writes, wait for hold if it is not nil; wrote
-// counts writes.
-func caring(t *testing.T, api map[string]any) (url string, wrote *atomic.Int64, hold *atomic.Bool) {
+// caring serves the console with answers. While hold is set SQL is not answered to the end; wrote counts writes to
+// documents. At /stopped the page has a clock, see stopped.
+func caring(t *testing.T, api map[string]any) (address string, wrote *atomic.Int64, hold *atomic.Bool) {
 	t.Helper()
 	wrote, hold = new(atomic.Int64), new(atomic.Bool)
 	mux := http.NewServeMux()
 	stopped(mux)
 	mux.HandleFunc("/_dashboard/couch/", func(w http.ResponseWriter, r *http.Request) {
-		path, _ := urlPath(r)
+		path, _ := url.PathUnescape(r.URL.Path) // it is escaped twice
 		if r.Method != http.MethodGet {
 			wrote.Add(1)
 			w.WriteHeader(http.StatusCreated)
@@ -55,8 +55,6 @@ func caring(t *testing.T, api map[string]any) (url string, wrote *atomic.Int64, 
 	t.Cleanup(server.Close)
 	return server.URL, wrote, hold
 }
-
-func urlPath(r *http.Request) (string, error) { return url.PathUnescape(r.URL.Path) }
 
 // relations waits for what completes statements.
 const relations = `document.querySelector('#view details')?.textContent.includes('id text')`
@@ -192,7 +190,8 @@ func TestPage_skip(t *testing.T) {
 	defer p.Close()
 	p.WaitText("10,000 in all")
 	p.Eval(`document.querySelector('.skip').click()`, nil)
-	got := value[string](p, `new Promise(done => setTimeout(() => done(location.hash + ' ' + document.activeElement.id)))`)
+	got := value[string](p, `new Promise(done => setTimeout(
+		() => done(location.hash + ' ' + document.activeElement.id)))`)
 	if text := p.Text(); got != "#/databases view" || strings.Contains(text, "There is no such view") {
 		t.Errorf("at %s the page shows %s", got, text)
 	}
@@ -282,8 +281,8 @@ func TestPage_names(t *testing.T) {
 			t.Errorf("%+q is shown as %+q, want %+q", name, got, want)
 		}
 	}
-	for text, want := range map[string]string{"می\u200cخواهم": "می\u200cخواهم", "👨\u200d👩": "👨\u200d👩", "❤\ufe0f": "❤\ufe0f",
-		"admin\u200d": `admin\u200d`, "a\u200bb": `a\u200bb`, "  a\n": "  a\n", "a\u202eb": `a\u202eb`} {
+	for text, want := range map[string]string{"می\u200cخواهم": "می\u200cخواهم", "👨\u200d👩": "👨\u200d👩",
+		"❤\ufe0f": "❤\ufe0f", "admin\u200d": `admin\u200d`, "a\u200bb": `a\u200bb`, "  a\n": "  a\n", "a\u202eb": `a\u202eb`} {
 		if got := value[string](p, "import('/_dashboard/js/dom.js').then(d => d.content("+quoted(text)+
 			").data)"); got != want {
 			t.Errorf("%+q is shown as %+q, want %+q", text, got, want)
@@ -372,7 +371,8 @@ func TestPage_heard(t *testing.T) {
 	p.Eval(`(e => { e.focus(); e.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' })) })(
 		document.querySelector('.plot svg'))`, nil)
 	p.Wait(heard + `.includes('/s · ') && ` + heard + `.includes('n3 ')`)
-	p.Eval(`(e => { e.value = '3600'; e.dispatchEvent(new Event('change')) })(document.querySelector('#view select'))`, nil)
+	p.Eval(`(e => { e.value = '3600'; e.dispatchEvent(new Event('change')) })(
+		document.querySelector('#view select'))`, nil)
 	p.Wait(`location.hash === '#/plots?span=3600'`)
 	p.Eval("window.old = true; location.reload()", nil)
 	p.Wait("!window.old && document.querySelector('#view select')?.value === '3600'")
@@ -381,7 +381,7 @@ func TestPage_heard(t *testing.T) {
 // A list says that it loads.
 func TestPage_loading(t *testing.T) {
 	api := answers()
-	go1 := make(chan struct{})
+	read := make(chan struct{}) // closed when the databases are read
 	mux := http.NewServeMux()
 	stopped(mux)
 	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
@@ -391,7 +391,10 @@ func TestPage_loading(t *testing.T) {
 			return
 		}
 		if name == "databases" && r.URL.Query().Get("sort") == "docs" {
-			<-go1
+			select {
+			case <-read:
+			case <-r.Context().Done():
+			}
 		}
 		answer(w, api, name)
 	})
@@ -402,25 +405,25 @@ func TestPage_loading(t *testing.T) {
 	p.WaitText("10,000 in all")
 	p.Eval(`[...document.querySelectorAll('th button')].find(b => b.textContent.startsWith('Documents')).click()`, nil)
 	p.WaitText("Loading…")
-	close(go1)
+	close(read)
 	p.WaitText("10,000 in all")
 }
 
 // Units, the figures of an axis, and headers.
 func TestPage_units(t *testing.T) {
 	p := module(t)
-	if got := value[string](p, `import('/_dashboard/js/plan.js').then(m => m.planTree(JSON.stringify([{ Plan: {
+	got := value[string](p, `import('/_dashboard/js/plan.js').then(m => m.planTree(JSON.stringify([{ Plan: {
 		'Node Type': 'Sort', 'Total Cost': 1, 'Plan Rows': 1, 'Sort Space Used': 2, 'Peak Memory Usage': 18,
-		'Disk Usage': 3, 'Sort Space Type': 'Memory' }, 'Planning Time': 0.5 }])).map(e => e.textContent).join(' '))`); !strings.
-		Contains(got, "Sort Space Used: 2 kBPeak Memory Usage: 18 kBDisk Usage: 3 kBSort Space Type: Memory") ||
+		'Disk Usage': 3, 'Sort Space Type': 'Memory' }, 'Planning Time': 0.5 }])).map(e => e.textContent).join(' '))`)
+	if !strings.Contains(got, "Sort Space Used: 2 kBPeak Memory Usage: 18 kBDisk Usage: 3 kBSort Space Type: Memory") ||
 		!strings.Contains(got, "Planning Time 0.5 ms") {
 		t.Errorf("a plan is %s", got)
 	}
-	for values, want := range map[string]string{`'0.0001','0.0004'`: "0 0.0002 0.0004", `'1','1000000'`: "0 500,000 1,000,000",
-		`'-1','1'`: "-1 0 1", `'0.5','3'`: "0 1.5 3", `'1e-12'`: "0 5e-13 1e-12"} {
-		got := value[string](p, `import('/_dashboard/js/chart.js').then(m => [...m.chartOf({ columns: [{ name: 'a', type: 'text' },
-			{ name: 'b', type: 'numeric' }], rows: [`+values+`].map(v => ['x', v]) }).querySelectorAll('text')].slice(0, 3).map(
-			e => e.textContent).join(' '))`)
+	for values, want := range map[string]string{`'0.0001','0.0004'`: "0 0.0002 0.0004",
+		`'1','1000000'`: "0 500,000 1,000,000", `'-1','1'`: "-1 0 1", `'0.5','3'`: "0 1.5 3", `'1e-12'`: "0 5e-13 1e-12"} {
+		got := value[string](p, `import('/_dashboard/js/chart.js').then(m => [...m.chartOf({ columns: [
+			{ name: 'a', type: 'text' }, { name: 'b', type: 'numeric' }], rows: [`+values+`].map(v => ['x', v])
+			}).querySelectorAll('text')].slice(0, 3).map(e => e.textContent).join(' '))`)
 		if got != want {
 			t.Errorf("for %s the axis has %q, want %q", values, got, want)
 		}
@@ -460,7 +463,8 @@ func TestPage_enter(t *testing.T) {
 	enter := `document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))`
 	p.Wait(`document.activeElement.placeholder === 'orders'`)
 	p.Eval(enter, nil)
-	p.Eval(`document.activeElement.value = 'orders'; document.activeElement.dispatchEvent(new Event('input')); `+enter, nil)
+	p.Eval(`document.activeElement.value = 'orders'; document.activeElement.dispatchEvent(new Event('input'));
+		`+enter, nil)
 	p.Wait(`!document.querySelector('#ask').open`)
 	if n := value[int](p, "window.done"); n != 1 {
 		t.Errorf("it was done %d times", n)

@@ -97,7 +97,7 @@ func refusedPage(q *Request, f *fault.Fault, status int) bool {
 	who := html.EscapeString(f.Reason) + " Reload this page and give the name and the password of an admin."
 	if q.User.Name != "" {
 		who = "You are signed in as <b>" + html.EscapeString(q.User.Name) + "</b>, who is no admin. Sign in as one, " +
-			"or ask an admin for what you need. Your documents are at the addresses of their databases, over HTTP and SQL."
+			"or ask an admin for what you need. Documents are at the addresses of their databases, over HTTP and SQL."
 	}
 	const begin = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Divan: not for you</title>` +
 		`<meta name="viewport" content="width=device-width, initial-scale=1">` +

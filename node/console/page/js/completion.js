@@ -1,5 +1,5 @@
 // Completes words of SQL: relations and columns of the database's catalogue, and keywords.
-import { el, speak } from './dom.js';
+import { el, plural, speak } from './dom.js';
 import { sql, identifier } from './source.js';
 import { wordBefore, aliased } from './words.js';
 import { recovering, trouble } from './recovery.js';
@@ -133,7 +133,7 @@ export const completion = (box, offers, database, say) => {
     box.removeAttribute('aria-activedescendant');
     draw();
     const n = shown.length;
-    speak(n ? `${n} ${n === 1 ? 'completion' : 'completions'}: Tab takes ${shown[0].label}, Alt and arrows choose` : '');
+    speak(n ? `${plural(n, 'completion')}: Tab takes ${shown[0].label}, Alt and arrows choose` : '');
   });
   // A field of several lines can be no combobox, which would have aria-expanded: what there is is said as well.
   box.setAttribute('aria-autocomplete', 'list');

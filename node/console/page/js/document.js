@@ -211,7 +211,7 @@ export const documentPage = (place, say, name, id) => {
     }
   });
 
-  /** Shows what somebody else has made of the document, and lets one of both be kept. It returns whether that is a text. */
+  /** Shows what somebody else has made of the document, and lets one of both be kept. It returns whether it is there. */
   const differing = async () => {
     let rev = '',
       theirs = '';
@@ -281,7 +281,11 @@ export const documentPage = (place, say, name, id) => {
     }
     redraw(
       newer,
-      el('span', { class: 'warn' }, deleted ? 'The document was deleted meanwhile. ' : `Revision ${rev} is stored meanwhile. `),
+      el(
+        'span',
+        { class: 'warn' },
+        deleted ? 'The document was deleted meanwhile. ' : `Revision ${rev} is stored meanwhile. `,
+      ),
       el(
         'button',
         {
@@ -432,7 +436,8 @@ export const documentPage = (place, say, name, id) => {
             { title: 'Revision', cell: r => el('code', {}, r.rev) },
             {
               title: 'Text',
-              cell: r => (r.status === 'available' ? choose(r.rev, shown) : el('span', { class: 'dim' }, text(r.status))),
+              cell: r =>
+                r.status === 'available' ? choose(r.rev, shown) : el('span', { class: 'dim' }, text(r.status)),
             },
           ],
           all.slice(0, n),
@@ -464,7 +469,11 @@ export const documentPage = (place, say, name, id) => {
       { class: 'bar' },
       el(
         'button',
-        { click: attempt(async () => place.replaceChildren(el('pre', { class: 'whole' }, content(await revision(rev))))) },
+        {
+          click: attempt(async () => {
+            place.replaceChildren(el('pre', { class: 'whole' }, content(await revision(rev))));
+          }),
+        },
         'Show',
       ),
       confirm('Restore', `${id} becomes again what it was in revision ${rev}.`, async () => {

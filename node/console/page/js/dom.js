@@ -1,10 +1,10 @@
 // Elements and formats. What comes from a server is only inserted as text, never as HTML.
 
-// Characters that cannot be seen, but tabs and ends of lines: control characters, those that change the direction of the
-// text around them, those without a width, and fillers.
+// Characters that cannot be seen, but tabs and ends of lines: control characters, those that change the direction of
+// the text around them, those without a width, and fillers.
 const hidden = new RegExp(
-  '[\\0-\\x08\\x0b\\f\\x0e-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f' +
-    '\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}\\u{e0001}]',
+  '[\\0-\\x08\\x0b\\f\\x0e-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e' +
+    '\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}\\u{e0001}]',
   'gu',
 );
 // Those that join characters, or choose how one looks, and spaces that look like others: texts of some languages and
@@ -20,8 +20,8 @@ const escaped = s =>
     .join('');
 
 /** The content of a document, as a text node. Its hidden characters are written as in JSON. */
-export const content = s =>
-  document.createTextNode(legible(s));
+export const content = s => document.createTextNode(legible(s));
+
 /** The same as a string. Joiners stay where they join something, and not among Latin letters. */
 export const legible = s => s.replace(hidden, escaped).replace(/(?<=^|[\0-\u024f])[\u200c\u200d\ufe0f]/g, escaped);
 

@@ -2,7 +2,7 @@
 // them: there may be as many as documents.
 import { el, content, named, text, count, link, redraw } from './dom.js';
 import { pages, table } from './table.js';
-import { literal, sql } from './source.js';
+import { couch, literal, path, sql } from './source.js';
 import { recovering, trouble } from './recovery.js';
 import { given, note, pagesBefore } from './address.js';
 
@@ -62,6 +62,7 @@ export const failures = (view, say, name, design) => {
   const draw = async current => {
     total.textContent = 'Loading…';
     const [rows, all] = await read();
+    if (!all && !q.search) await couch('GET', path(name, design)); // it may be missing
     if (!current()) return;
     const more = rows.length > pageSize;
     rows.splice(pageSize);
@@ -79,7 +80,15 @@ export const failures = (view, say, name, design) => {
             rows,
             { sort: q.sort, desc: !!q.desc, by },
           )
-        : el('p', { class: 'none' }, q.search ? 'Nothing is found.' : 'No document is skipped.'),
+        : el(
+            'p',
+            { class: 'none' },
+            all
+              ? 'There is nothing on this page any more.'
+              : q.search
+                ? 'Nothing is found.'
+                : 'No document is skipped.',
+          ),
       pages(
         q,
         more ? place(rows[rows.length - 1]) : '',

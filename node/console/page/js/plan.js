@@ -58,7 +58,13 @@ const node = (p, total) => {
             'ul',
             { class: 'facts' },
             facts.map(([k, v]) =>
-              el('li', {}, el('span', { class: 'dim' }, `${k}: `), Array.isArray(v) ? v.map(text).join(', ') : text(v), unit(k, v)),
+              el(
+                'li',
+                {},
+                el('span', { class: 'dim' }, `${k}: `),
+                Array.isArray(v) ? v.map(text).join(', ') : text(v),
+                unit(k, v),
+              ),
             ),
           )
         : '',

@@ -58,6 +58,9 @@ export const spark = (line, what, unit) => {
   return e;
 };
 
+/** The class with the colour of a node. The first one is that of the cluster. */
+export const colour = i => `s${1 + (i % 5)}`;
+
 const fresh = 2; // steps: a value before is not that of now, and nodes have not measured in the last one yet
 
 const hovered = new Set(); // of the plots on the page: they show the same moment
@@ -89,7 +92,7 @@ export const plot = (p, start, step, names) => {
   });
   if (p.nodes.length > 1)
     for (const n of p.nodes)
-      e.append(svg('path', { class: `thin s${names.indexOf(n.node) % 6}`, d: trace(n.values, top).line }));
+      e.append(svg('path', { class: `thin ${colour(names.indexOf(n.node))}`, d: trace(n.values, top).line }));
   const all = trace(p.all, top);
   e.append(svg('path', { class: 'area', d: all.area }), svg('path', { class: 'line', d: all.line }));
   const mark = svg('line', { class: 'hover', y1: 0, y2: h, x1: -1, x2: -1 });

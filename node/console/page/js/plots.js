@@ -1,7 +1,7 @@
 // Plots of all series over a range of time, and of some series in other views.
 import { el, text } from './dom.js';
 import { read, ended, later, onReturn } from './source.js';
-import { plot } from './plot.js';
+import { colour, plot } from './plot.js';
 import { given, note } from './address.js';
 
 const spans = { 900: '15 minutes', 3600: 'hour', 21600: '6 hours', 86400: 'day' };
@@ -36,7 +36,14 @@ export const plotsOf = (place, series, node) => {
         const names = [...new Set(of.flatMap(s => s.nodes.map(n => n.node)))];
         place.replaceChildren(
           ...(names.length > 1
-            ? [el('p', { class: 'keys bar' }, names.map((n, i) => el('span', { class: `key s${i % 6}` }, text(n))))]
+            ? [
+                el(
+                  'p',
+                  { class: 'keys bar' },
+                  el('span', { class: 'key s0' }, 'all'),
+                  names.map((n, i) => el('span', { class: `key ${colour(i)}` }, text(n))),
+                ),
+              ]
             : []),
           ...of.map(s => plot(s, p.start, p.step, names)),
         );
@@ -96,7 +103,7 @@ export const plots = place => {
       { class: 'bar' },
       el('h2', {}, 'Plots'),
       range(() => running.forEach(r => r.again())),
-      el('span', { class: 'dim' }, 'Thick: the cluster. Thin: its nodes.'),
+      el('span', { class: 'dim' }, 'Thick: all nodes. Thin: each of them.'),
     ),
   );
   for (const [title, series] of groups) {

@@ -314,7 +314,10 @@ export const query = (place, say, [name], search) => {
   };
   return Object.assign(end, {
     losing: () =>
-      running && ['Leave and cancel', 'A statement is running. It is cancelled, and what it has not committed is undone.'],
+      running && [
+        'Leave and cancel',
+        'A statement is running. It is cancelled, and what it has not committed is undone.',
+      ],
     at: () => address,
   });
 };

@@ -39,7 +39,11 @@ export const grid = r => {
         { class: 'grid' },
         table(
           'Result',
-          r.columns.map((c, i) => ({ title: named(c.name), number: isNumber(c.type), cell: row => cell(c.name, row[i]) })),
+          r.columns.map((c, i) => ({
+            title: named(c.name),
+            number: isNumber(c.type),
+            cell: row => cell(c.name, row[i]),
+          })),
           r.rows.slice(from, to),
         ),
       ),
@@ -59,10 +63,10 @@ export const grid = r => {
 };
 
 /**
- * RFC 4180, as COPY of Postgres writes it: NULL is empty, and an empty text is quoted. A NULL that is alone in its row is
- * quoted too, as by Python's csv.writer: many readers, Python's among them, leave empty lines out. Values are as they are
- * stored, for programs: a spreadsheet takes some for formulas, and nothing that is done against that leaves them what
- * they are.
+ * RFC 4180, as COPY of Postgres writes it: NULL is empty, and an empty text is quoted. A NULL that is alone in its row
+ * is quoted too, as by Python's csv.writer: many readers, Python's among them, leave empty lines out. Values are as they
+ * are stored, for programs: a spreadsheet takes some for formulas, and nothing that is done against that leaves them
+ * what they are.
  */
 export const csv = r => {
   const alone = r.columns.length === 1 ? '""' : '';

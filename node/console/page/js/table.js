@@ -78,8 +78,8 @@ export const table = (caption, columns, rows, order) => {
 };
 
 /**
- * Buttons for the pages before and after the one of q, or nothing if there are none. before are where those before begin,
- * and turned is called when q is another page.
+ * Buttons for the pages before and after the one of q, or nothing if there are none. before are where those before
+ * begin, and turned is called when q is another page.
  */
 export const pages = (q, next, before, turned) => {
   const turn = (label, enabled, go) =>
