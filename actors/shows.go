@@ -95,7 +95,7 @@ func (s *System) TreeJSON(context.Context) ([]byte, error) {
 
 // Indexes returns the state of the indexes that this node builds or was recently asked for, by database and design
 // document. It returns at most most of them: those being built and those asked for last. Each costs some reads; the
-// others cost none. Those that cannot be read are left out.
+// others cost none. Those that cannot be read are left out; the error is that of one of them.
 func (s *System) Indexes(ctx context.Context, most int) ([]indexing.IndexInfo, error) {
 	return indexing.Infos(ctx, s.indexing.Used(ctx), most)
 }

@@ -138,6 +138,19 @@ func TestIndexes_Building(t *testing.T) {
 		})
 	}
 	told(1)
+	// That the store does not answer is not told as if there were no indexes.
+	for _, kind := range []layer.Kind{layer.Unavailable, layer.NotFound} {
+		db.mu.Lock()
+		db.stateFault = func() error { return &layer.Error{Kind: kind} }
+		db.mu.Unlock()
+		list, err := s.Indexes(t.Context(), 10)
+		if len(list) != 0 || (err != nil) != (kind == layer.Unavailable) {
+			t.Errorf("with an error of kind %v: %+v, %v", kind, list, err)
+		}
+	}
+	db.mu.Lock()
+	db.stateFault = nil
+	db.mu.Unlock()
 	close(begin)
 	told(0)
 }

@@ -36,7 +36,7 @@ type watcher struct {
 	degraded func() []string
 	indexes  func(context.Context, int) ([]actors.IndexInfo, error)
 	survey   *survey.Survey
-	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds
+	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds; negative if unknown
 	skips    *atomic.Pointer[skipping]
 
 	away *storeAway
@@ -108,6 +108,7 @@ func (w *watcher) probe(ctx context.Context) {
 	}
 	if err != nil {
 		w.away.noted()
+		w.lag.Store(-1)
 	}
 	switch {
 	case err != nil && w.lost.IsZero():
@@ -207,13 +208,13 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, indexesEvery)
 	defer cancel()
 	list, err := w.indexes(ctx, maxIndexesWatched)
-	if err != nil {
-		return // the store does not answer, for which there is another event
-	}
 	w.survey.Note(list)
 	lag := time.Duration(0)
 	for _, ix := range list {
 		lag = max(lag, ix.Behind)
+	}
+	if err != nil { // the store does not answer, for which there is another event
+		lag = -1 * time.Millisecond
 	}
 	w.lag.Store(lag.Milliseconds())
 	w.reportSkips(list)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/survey"
 )
 
 // That views skip documents is told when it begins, and when they have doubled.
@@ -50,13 +52,39 @@ func TestWatcher_reportSkips(t *testing.T) {
 	}
 }
 
+// While the store does not answer, how far indexes are behind is not known: it is not 0.
+func TestWatcher_lag(t *testing.T) {
+	var list []actors.IndexInfo
+	var failed error
+	w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler)), lag: &atomic.Int64{}, away: &storeAway{}, probed: time.Now(),
+		skips: &atomic.Pointer[skipping]{}, survey: survey.New(survey.Store{}, nil),
+		ready:   func(context.Context) error { return failed },
+		indexes: func(context.Context, int) ([]actors.IndexInfo, error) { return list, failed }}
+	look := func(want int64) {
+		t.Helper()
+		if w.lookAtIndexes(t.Context()); w.lag.Load() != want {
+			t.Errorf("the lag is %d ms, want %d", w.lag.Load(), want)
+		}
+	}
+	look(0)
+	list = []actors.IndexInfo{{Database: "a", Design: "_design/d", Behind: 2 * time.Second}}
+	look(2000)
+	failed = errors.New("no answer")
+	if w.probe(t.Context()); w.lag.Load() >= 0 {
+		t.Errorf("as soon as the store does not answer, the lag is %d ms", w.lag.Load())
+	}
+	look(-1)
+	failed = nil
+	look(2000)
+}
+
 // A node that was paused while it probed the store does not say that the store was silent.
 func TestWatcher_probe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var took, idle time.Duration
 		noted := 0
 		var failed error
-		w := &watcher{probed: time.Now(), away: &storeAway{}, events: events.New("n1", slog.New(slog.DiscardHandler)),
+		w := &watcher{probed: time.Now(), away: &storeAway{}, lag: &atomic.Int64{}, events: events.New("n1", slog.New(slog.DiscardHandler)),
 			ready: func(context.Context) error {
 				time.Sleep(took)
 				return failed

@@ -44,6 +44,7 @@ type Console struct {
 	tokens  *tokens
 
 	overviews overviews
+	contents  contents
 	failures  failures
 
 	streams chan struct{} // has an element for each stream to a page

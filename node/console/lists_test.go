@@ -322,7 +322,7 @@ func TestConsole_Overview(t *testing.T) {
 		}
 		o := consoles[0].Overview(t.Context())
 		if o.State != "working" || o.Text != "all is well: 3 nodes, 3 builds and compactions" || len(o.Nodes) != 3 ||
-			o.Databases != 2 || o.Node != "n1" || len(o.Attention) != 0 {
+			o.Databases == nil || *o.Databases != 2 || o.Read != nil || o.Node != "n1" || len(o.Attention) != 0 {
 			t.Errorf("at first %+v", o)
 		}
 		// Until a node has read the indexes, one that skips documents may not be known.
@@ -409,7 +409,14 @@ func TestConsole_Overview(t *testing.T) {
 		time.Sleep(time.Minute) // after n4 has died
 		recorders[0].Record(state.Event{Kind: state.StoreLost})
 		recorders[1].Record(state.Event{Kind: state.StoreLost})
+		if o := consoles[1].Overview(t.Context()); o.Databases != nil || o.Jobs != nil { // it has never read them
+			t.Errorf("what is not known: %v databases, jobs %v", o.Databases, o.Jobs)
+		}
 		o = consoles[0].Overview(t.Context())
+		if o.Read == nil || o.Now.Sub(*o.Read) < time.Minute || *o.Databases != 2 || o.Failing != 2 ||
+			o.Jobs["pending"] != 1 {
+			t.Errorf("what was last known: %+v", o)
+		}
 		if o.State != "failed" || o.Nodes[2].State != "absent" || o.Nodes[2].LastAnswer == nil || len(o.Absent) != 1 {
 			t.Errorf("failed: %+v", o)
 		}

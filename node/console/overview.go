@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -93,8 +94,7 @@ func plural(n int, one, more string) string {
 
 // Overview returns the first screen.
 func (c *Console) Overview(ctx context.Context) state.Overview {
-	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Jobs: map[string]int{}, Attention: []state.Attention{},
-		Events: []state.Event{}}
+	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Attention: []state.Attention{}, Events: []state.Event{}}
 	o.Nodes, o.Absent = c.Nodes(ctx)
 	all, _ := c.All(ctx)
 	o.Events = append(o.Events, all[:min(len(all), overviewEvents)]...)
@@ -106,28 +106,7 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	for i := range o.Tasks {
 		o.Tasks[i].Raw = nil
 	}
-	// A store that does not answer does not delay the rest.
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var failing []state.Job
-	for j, err := range c.o.Here.Jobs(ctx) {
-		if err != nil {
-			o.Jobs = nil // the store does not answer, which the nodes say
-			break
-		}
-		if o.Jobs[j.State]++; j.Failing() {
-			o.Failing++
-			if len(failing) < 3 {
-				failing = append(failing, j)
-			}
-		}
-	}
-	for _, err := range c.o.Here.Databases(ctx) {
-		if err != nil {
-			break
-		}
-		o.Databases++
-	}
+	failing := c.contents.read(ctx, &c.o.Here, &o)
 	o.Attention = attention(&o, failing, events.Stories(all))
 	o.State, o.Text = verdict(&o)
 	if o.State == "ok" || o.State == "working" {
@@ -138,6 +117,65 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 		o.Text = soFar(o.Text, awaited, unread(&o))
 	}
 	return o
+}
+
+// contents remembers what was last read of the store for an overview. It is safe for concurrent use.
+type contents struct {
+	mu struct {
+		sync.Mutex
+		jobs      map[string]int // not changed
+		failed    int
+		failing   []state.Job // some of those
+		databases int
+		at        time.Time // zero if it was never read
+	}
+}
+
+// maxFailing is how many failing jobs an overview names.
+const maxFailing = 3
+
+// read sets what an overview says of the store's content. If that is not read in time, it is what was read last. It
+// returns some of the jobs that fail.
+func (k *contents) read(ctx context.Context, here *Here, o *state.Overview) (failing []state.Job) {
+	// A store that does not answer does not delay the rest.
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.update(ctx, here); err != nil {
+		if k.mu.at.IsZero() {
+			return nil
+		}
+		at := k.mu.at.UTC()
+		o.Read = &at
+	}
+	databases := k.mu.databases
+	o.Jobs, o.Failing, o.Databases = maps.Clone(k.mu.jobs), k.mu.failed, &databases
+	return k.mu.failing
+}
+
+// update reads all of it, or changes nothing. The caller holds the lock.
+func (k *contents) update(ctx context.Context, here *Here) error {
+	at, jobs, failed, databases := time.Now(), map[string]int{}, 0, 0
+	var failing []state.Job
+	for j, err := range here.Jobs(ctx) {
+		if err != nil {
+			return err
+		}
+		if jobs[j.State]++; j.Failing() {
+			if failed++; failed <= maxFailing {
+				failing = append(failing, j)
+			}
+		}
+	}
+	for _, err := range here.Databases(ctx) {
+		if err != nil {
+			return err
+		}
+		databases++
+	}
+	k.mu.at, k.mu.jobs, k.mu.failed, k.mu.failing, k.mu.databases = at, jobs, failed, failing, databases
+	return nil
 }
 
 // overviews keeps the last overview for a moment: each page asks for it, and for the verdict in it.
@@ -343,8 +381,11 @@ func unread(o *state.Overview) string {
 	if least == math.MaxInt {
 		return "no node has read the indexes yet"
 	}
-	return fmt.Sprintf("the indexes of %d of %s are not read yet", least,
-		plural(max(o.Databases, least), "database", "databases"))
+	databases := least
+	if o.Databases != nil {
+		databases = max(*o.Databases, least)
+	}
+	return fmt.Sprintf("the indexes of %d of %s are not read yet", least, plural(databases, "database", "databases"))
 }
 
 // needing returns how many of what an operator should know are not over.

@@ -143,6 +143,9 @@ func (p *page) jobs(o *state.Overview) {
 	if o.Failing > 0 {
 		text += fmt.Sprintf("; %d failed before", o.Failing)
 	}
+	if o.Read != nil {
+		text += fmt.Sprintf(" (%s s ago: the store has not answered since)", number(o.Now.Sub(*o.Read).Seconds()))
+	}
 	p.heading("JOBS  %s", text)
 	for i, t := range o.Tasks {
 		if i == maxTasks {

@@ -48,8 +48,8 @@ type UsedIndex struct {
 }
 
 // Used yields the indexes that this node builds or was recently asked for; those asked for last come first. It reads
-// the store only for those that are built without having been asked for, and leaves out the ones that cannot be read.
-// An error, of ctx, is the last that it yields.
+// the store only for those that are built without having been asked for. Of the ones that cannot be read it yields the
+// error, and goes on unless ctx has ended.
 func (x *Indexing) Used(ctx context.Context) iter.Seq2[UsedIndex, error] {
 	return func(yield func(UsedIndex, error) bool) {
 		designs := map[ports.Database][]*layer.Design{}
@@ -58,8 +58,7 @@ func (x *Indexing) Used(ctx context.Context) iter.Seq2[UsedIndex, error] {
 				of, read := designs[ix.db]
 				if !read {
 					var err error
-					if of, err = ix.db.Designs(ctx); err != nil && ctx.Err() != nil {
-						yield(UsedIndex{}, err)
+					if of, err = ix.db.Designs(ctx); err != nil && (!yield(UsedIndex{}, err) || ctx.Err() != nil) {
 						return
 					}
 					designs[ix.db] = of
@@ -104,19 +103,22 @@ func InfoOf(database string, design *layer.Design, state *layer.IndexState) Inde
 }
 
 // Infos returns the state of the first most of the used indexes, by database and design document. Those that cannot be
-// read are left out.
+// read are left out; unless they have been deleted, the error is that of one of them.
 func Infos(ctx context.Context, used iter.Seq2[UsedIndex, error], most int) ([]IndexInfo, error) {
 	list := []IndexInfo{}
+	var failed error
 	for ix, err := range used {
-		if err != nil {
-			return nil, err
+		var info IndexInfo
+		if err == nil {
+			info, err = ix.Read(ctx)
 		}
-		info, err := ix.Read(ctx)
 		switch {
 		case err == nil:
 			list = append(list, info)
 		case ctx.Err() != nil:
 			return nil, err
+		case layer.KindOf(err) != layer.NotFound:
+			failed = err
 		}
 		if most--; most <= 0 {
 			break // before the next one is looked for
@@ -125,7 +127,7 @@ func Infos(ctx context.Context, used iter.Seq2[UsedIndex, error], most int) ([]I
 	slices.SortFunc(list, func(a, b IndexInfo) int {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design))
 	})
-	return list, nil
+	return list, failed
 }
 
 // shownIndex is an index that Indexes may show.

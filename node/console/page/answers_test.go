@@ -64,8 +64,8 @@ func answers() map[string]any {
 	}
 	return map[string]any{
 		"verdict": verdict, "plots": plots,
-		"overview": state.Overview{Now: now, Node: "n1", State: verdict.State, Text: verdict.Text, Databases: 10_000,
-			Jobs: map[string]int{"running": 1, "pending": 2}, Failing: 1, Events: events,
+		"overview": state.Overview{Now: now, Node: "n1", State: verdict.State, Text: verdict.Text,
+			Databases: pointer(10_000), Jobs: map[string]int{"running": 1, "pending": 2}, Failing: 1, Events: events,
 			Attention: []state.Attention{
 				{Severity: state.Error, Text: story.Text, Since: pointer(story.Began), Story: &story},
 				{Severity: state.Warning, Text: "views of _design/by in orders skip 3 documents", Node: "n1",

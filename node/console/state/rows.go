@@ -88,14 +88,16 @@ type Overview struct {
 	Attention []Attention `json:"attention"`
 	Nodes     []Node      `json:"nodes"`
 	Tasks     []Task      `json:"tasks"`
-	// Jobs are the numbers of jobs by state; nil if they are not known, since the store does not answer. Failing is how
-	// many of them have failed and not advanced since.
-	Jobs    map[string]int `json:"jobs"`
-	Failing int            `json:"failing"`
-	// Databases is how many there are, and Shards and Indexes how many are watched or were used recently.
-	Databases int      `json:"databases"`
-	Events    []Event  `json:"events"` // the last ones
-	Absent    []Absent `json:"absent"`
+	// Jobs are the numbers of jobs by state. Failing is how many of them have failed and not advanced since. Databases is
+	// how many there are. Jobs and Databases are nil if the node asked has never read them.
+	Jobs      map[string]int `json:"jobs"`
+	Failing   int            `json:"failing"`
+	Databases *int           `json:"databases"`
+	// Read is when Jobs and Databases were last read; absent if that was just now. They are older while the store does
+	// not answer.
+	Read   *time.Time `json:"read,omitempty"`
+	Events []Event    `json:"events"` // the last ones
+	Absent []Absent   `json:"absent"`
 }
 
 // Attention is something that an operator should know.

@@ -121,7 +121,7 @@ export const overview = (place, say) => {
           : el(
               'p',
               { class: 'dim' },
-              link(['databases'], plural(o.databases, 'database')),
+              link(['databases'], o.databases === null ? 'unknown number of databases' : plural(o.databases, 'database')),
               ' · ',
               link(
                 ['jobs'],
@@ -130,9 +130,10 @@ export const overview = (place, say) => {
                       Object.values(o.jobs).reduce((a, b) => a + b, 0),
                       'job',
                     )
-                  : 'jobs',
+                  : 'unknown number of jobs',
               ),
               o.failing ? el('span', { class: 'warn' }, `, ${count(o.failing)} have failed before`) : '',
+              o.read ? [' · last read ', time(o.read), ': the store has not answered since'] : '',
             ),
         section(
           'Last events',

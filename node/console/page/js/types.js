@@ -28,6 +28,7 @@
  * @property {Object<string, number>} jobs
  * @property {number} failing
  * @property {number} databases
+ * @property {string} [read]
  * @property {Array<Event>} events
  * @property {Array<Absent>} absent
  */
