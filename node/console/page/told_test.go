@@ -1,0 +1,42 @@
+package page_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/scripts/browser"
+)
+
+// What is not known is not shown as 0, and what is old is shown with its age.
+func TestPage_unknown(t *testing.T) {
+	b := browser.Start(t)
+	for _, c := range []struct {
+		databases *int
+		jobs      map[string]int
+		read      time.Duration
+		wants     []string
+	}{
+		{nil, nil, 0, []string{"unknown number of databases", "unknown number of jobs"}},
+		{pointer(10_013), map[string]int{"pending": 2}, 2 * time.Minute, []string{"10,013 databases", "2 jobs",
+			"last read 2 min ago", "the store has not answered since"}},
+	} {
+		api := answers()
+		o := api["overview"].(state.Overview)
+		o.Databases, o.Jobs, o.Failing, o.State = c.databases, c.jobs, 0, "failed"
+		if c.read != 0 {
+			o.Read = pointer(time.Now().UTC().Add(-c.read))
+		}
+		api["overview"] = o
+		got := show(t, b, api, "", "console-unknown", browser.View{Width: laptop, Height: 800})
+		for _, want := range c.wants {
+			if !strings.Contains(got.text, want) {
+				t.Errorf("no %q in %s", want, got.text)
+			}
+		}
+		if strings.Contains(got.text, "How to begin") {
+			t.Errorf("it teaches how to make a first database: %s", got.text)
+		}
+	}
+}
