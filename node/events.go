@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -130,6 +131,7 @@ func (r *reporter) memberEvent(e cluster.Event) {
 func membersChanged(n *Node) func(cluster.Event) {
 	return func(e cluster.Event) {
 		n.happened.memberEvent(e)
+		n.learning.begin(e.At)
 		if e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted {
 			n.changed.Compare()
 		}
@@ -139,6 +141,48 @@ func membersChanged(n *Node) func(cluster.Event) {
 			n.survey.Again()
 		}
 	}
+}
+
+// learning says when a node asks the others for what they tell of members. It is safe for concurrent use.
+type learning struct {
+	mu struct {
+		sync.Mutex
+		from time.Time   // of what is asked for
+		at   []time.Time // when to ask
+	}
+}
+
+// learnAfter is when a node asks the others after something has happened to a member: soon, since they may be restarted
+// next, and again for what follows from it, such as jobs that are resumed when their leases end.
+var learnAfter = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, 2 * time.Minute}
+
+// learnBefore is for how long before that others may have told what belongs to it.
+const learnBefore = time.Minute
+
+// begin notes that something has happened. A node that starts, with the time zero, asks for all there is.
+func (l *learning) begin(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.mu.at) == 0 || at.IsZero() {
+		l.mu.from = at
+		if !at.IsZero() {
+			l.mu.from = at.Add(-learnBefore)
+		}
+	}
+	l.mu.at = l.mu.at[:0]
+	for _, after := range learnAfter {
+		l.mu.at = append(l.mu.at, time.Now().Add(after))
+	}
+}
+
+// due reports whether it is time to ask, and for what.
+func (l *learning) due(now time.Time) (from time.Time, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.mu.at) > 0 && !now.Before(l.mu.at[0]) {
+		l.mu.at, due = l.mu.at[1:], true
+	}
+	return l.mu.from, due
 }
 
 // placed records which changes shards with listeners here moved away from members that are gone.

@@ -59,6 +59,7 @@ type Node struct {
 	away      storeAway
 	survey    *survey.Survey // set before running
 	resuming  resuming
+	learning  learning
 
 	levels       levels        // of the log
 	settings     *api.Settings // that clients can change

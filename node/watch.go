@@ -12,6 +12,7 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/survey"
@@ -79,6 +80,12 @@ func (n *Node) watchEvents(context.Context) error {
 	}
 	every(healthEvery, func(context.Context) { w.compare() })
 	every(indexesEvery, w.lookAtIndexes)
+	n.learning.begin(time.Time{})
+	every(probeEvery, func(ctx context.Context) {
+		if from, due := n.learning.due(time.Now()); due {
+			console.Learn(ctx, n.console, from)
+		}
+	})
 	working.Go(func() { n.survey.Run(ctx) })
 	n.parts.add("watch for events", func(context.Context) error {
 		cancel()

@@ -146,3 +146,33 @@ func TestWatcher_probe(t *testing.T) {
 		}
 	})
 }
+
+// A node asks the others what they tell of a member soon after something has happened to it, and a few times more.
+func TestLearning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l learning
+		asks := func(within time.Duration) (n int, from time.Time) {
+			for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(time.Second) {
+				if since, due := l.due(time.Now()); due {
+					n, from = n+1, since
+				}
+			}
+			return n, from
+		}
+		if n, _ := asks(time.Hour); n != 0 {
+			t.Errorf("it asks %d times although nothing has happened", n)
+		}
+		begun := time.Now()
+		l.begin(begun)
+		time.Sleep(time.Second)
+		l.begin(time.Now()) // belongs to it
+		if n, from := asks(time.Hour); n != len(learnAfter) || !from.Equal(begun.Add(-learnBefore)) {
+			t.Errorf("it asks %d times, from %v before", n, begun.Sub(from))
+		}
+		l.begin(time.Now())
+		l.begin(time.Time{}) // it has started
+		if n, from := asks(time.Hour); n != len(learnAfter) || !from.IsZero() {
+			t.Errorf("at its start it asks %d times, from %v", n, from)
+		}
+	})
+}

@@ -225,6 +225,61 @@ func TestConsole_Events(t *testing.T) {
 	})
 }
 
+// A story keeps what a node has told that is restarted afterwards, as long as not all nodes are at once.
+func TestConsole_Learn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		net.ahead["n1"] = time.Hour
+		heard := time.Now().Add(time.Hour)
+		begun := time.Now()
+		time.Sleep(2500 * time.Millisecond)
+		dead := func(i int, since time.Time) {
+			recorders[i].Record(state.Event{Kind: state.MemberDead, Member: "n9", Since: &since,
+				At: time.Now().Add(net.ahead[fmt.Sprint("n", i+1)])})
+		}
+		dead(0, heard)
+		recorders[0].Record(state.Event{Kind: state.JobTaken, From: "n9", To: "n1", Job: "index db/1",
+			At: time.Now().Add(time.Hour)})
+		recorders[0].Record(state.Event{Kind: state.LoginRefused, Address: "10.0.0.7", At: time.Now().Add(time.Hour)})
+		time.Sleep(time.Second)
+		dead(1, begun)
+		before := consoles[2].Events(t.Context(), console.EventQuery{})
+		console.Learn(t.Context(), consoles[1], begun.Add(-time.Minute))
+		told := func(i int) (text string, all int) {
+			page := consoles[i].Events(t.Context(), console.EventQuery{})
+			if len(page.Stories) != 1 {
+				t.Fatalf("%d stories: %+v", len(page.Stories), page)
+			}
+			return page.Stories[0].Text, len(page.Events)
+		}
+		want := before.Stories[0].Text
+		if text, all := told(2); text != want || all != len(before.Events) || !strings.Contains(text, "1 job resumed") {
+			t.Errorf("when two tell the same: %q, %d events, want %q, %d", text, all, want, len(before.Events))
+		}
+		restart := func(i int) {
+			name := fmt.Sprint("n", i+1)
+			recorders[i] = events.New(name, slog.New(slog.DiscardHandler))
+			consoles[i] = console.New(console.Options{Node: name, Events: recorders[i], History: net.history[i],
+				Peers: others{name, net, slices.DeleteFunc([]string{"n1", "n2", "n3"},
+					func(other string) bool { return other == name })}, Here: net.parts[i].here(name, 3)})
+			net.mu.Lock()
+			net.nodes[name] = consoles[i]
+			net.mu.Unlock()
+		}
+		net.ahead["n1"] = 0
+		restart(0)
+		if text, all := told(2); text != want || all != len(before.Events)-1 {
+			t.Errorf("after n1 was restarted: %q, %d events, want %q", text, all, want)
+		}
+		console.Learn(t.Context(), consoles[2], time.Time{}) // also of nodes that are not there any more
+		restart(1)
+		if text, _ := told(1); text != want {
+			t.Errorf("after n2 was restarted, too: %q, want %q", text, want)
+		}
+		time.Sleep(3 * time.Second)
+	})
+}
+
 // The times of a node whose clock is wrong are corrected.
 func TestConsole_Events_clocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -34,12 +34,24 @@ const (
 type eventQuestion struct {
 	Since time.Time `json:"since"`
 	Most  int       `json:"most"`
+	// Learned asks also for what the node has learned from others, and Stories for nothing but what stories consist of.
+	// A node of an earlier version has learned nothing, and answers with all.
+	Learned bool `json:"learned,omitempty"`
+	Stories bool `json:"stories,omitempty"`
 }
 
 // eventsHere returns this node's events, newest first. Older ones that do not fit an answer are left out, and details
 // before that.
 func (c *local) eventsHere(_ context.Context, q eventQuestion) ([]state.Event, error) {
 	list := c.o.Events.List(q.Since, q.Most)
+	if q.Learned {
+		list = append(list, c.o.Events.Learned(q.Since)...)
+		events.Sort(list)
+	}
+	if q.Stories {
+		list = events.OfStories(list)
+	}
+	list = list[:min(len(list), q.Most)]
 	size := 0
 	for i := range list {
 		text, err := json.Marshal(&list[i])
@@ -60,15 +72,37 @@ func (c *local) eventsHere(_ context.Context, q eventQuestion) ([]state.Event, e
 // All returns the events of all nodes, newest first, and the nodes that have not answered. Reports of several nodes on
 // the same are one event.
 func (c *Console) All(ctx context.Context) ([]state.Event, []state.Absent) {
-	answers, absent := gather(ctx, c, "events", eventQuestion{Most: nodeEvents}, c.local.eventsHere)
-	lists := make([][]state.Event, len(answers))
-	for i, a := range answers {
-		lists[i] = a.Value
-		if a.Skew != 0 {
-			lists[i] = corrected(a.Value, -a.Skew)
+	list, absent := allTold(ctx, c, eventQuestion{Most: nodeEvents, Learned: true})
+	return events.Merge(list), absent
+}
+
+// allTold returns the events of all nodes, each once, by the clock of this node.
+func allTold(ctx context.Context, c *Console, q eventQuestion) (list []state.Event, absent []state.Absent) {
+	answers, absent := gather(ctx, c, "events", q, c.local.eventsHere)
+	known := map[string]bool{}
+	for _, learned := range []bool{false, true} { // a node knows best what it has seen itself
+		for _, a := range answers {
+			value := a.Value
+			if a.Skew != 0 {
+				value = corrected(a.Value, -a.Skew)
+			}
+			for _, e := range value {
+				if learned == (e.Node == a.Node) || known[e.ID] {
+					continue
+				}
+				known[e.ID] = true
+				list = append(list, e)
+			}
 		}
 	}
-	return events.Merge(lists...), absent
+	return list, absent
+}
+
+// Learn keeps what all nodes tell of members since a moment, for when those are restarted that tell it. It takes little
+// longer than a second.
+func Learn(ctx context.Context, c *Console, since time.Time) {
+	list, _ := allTold(ctx, c, eventQuestion{Since: since, Most: nodeEvents, Learned: true, Stories: true})
+	c.o.Events.Learn(list)
 }
 
 // corrected returns events with their times moved by d.

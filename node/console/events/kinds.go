@@ -114,9 +114,9 @@ func text(e *state.Event) string {
 	case state.MemberDead:
 		return fmt.Sprintf("%s has not answered for %s and was given up", e.Member, duration(e))
 	case state.MemberLeft:
-		return fmt.Sprintf("%s left as announced, after %s", e.Member, duration(e))
+		return fmt.Sprintf("%s left as announced, up for %s", e.Member, duration(e))
 	case state.MemberReturned:
-		return fmt.Sprintf("%s is back, after %s", e.Member, duration(e))
+		return fmt.Sprintf("%s is back, gone for %s", e.Member, duration(e))
 	case state.MemberRestart:
 		return fmt.Sprintf("%s has restarted", e.Member)
 	case state.NodePaused:
@@ -202,12 +202,14 @@ func firstLine(s string) string {
 
 // duration says how long what an event is about lasted.
 func duration(e *state.Event) string {
-	s := e.Seconds
 	if e.Since != nil {
-		s = e.At.Sub(*e.Since).Seconds()
+		return inWords(tenths(e.At).Sub(tenths(*e.Since)))
 	}
-	return inWords(time.Duration(s * float64(time.Second)))
+	return inWords(time.Duration(e.Seconds * float64(time.Second)))
 }
+
+// tenths returns a time to a tenth of a second, as clocks show it: what is shown as 14.8 and 17.3 took 2.5 s.
+func tenths(t time.Time) time.Time { return t.Truncate(100 * time.Millisecond) }
 
 // inWords returns a duration with one or two units.
 func inWords(d time.Duration) string {

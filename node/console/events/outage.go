@@ -107,9 +107,7 @@ func (o *outage) story() state.Story {
 		s.Severity = state.Good
 		s.Title = "the store did not answer " + names + " for a while"
 	}
-	for i := range s.Lines {
-		s.Lines[i].After = s.Lines[i].At.Sub(s.Began).Seconds()
-	}
+	inTenths(&s)
 	return s
 }
 

@@ -21,6 +21,9 @@ const (
 	// burst is how many events of a limited kind are kept of any minute.
 	burst = 10
 
+	// maxLearned bounds the memory of what other nodes tell, in bytes.
+	maxLearned = 256 << 10
+
 	maxName   = 256
 	maxText   = 512
 	maxDetail = 4096
@@ -39,6 +42,9 @@ type Recorder struct {
 		own       []state.Event                   // oldest first
 		bytes     int                             // of own
 		strangers []state.Event                   // oldest first
+		learned   []state.Event                   // of other nodes, and of this one before it was restarted; oldest first
+		known     map[string]bool                 // the ids of learned
+		learnt    int                             // bytes of learned
 		limits    map[state.EventKind][]time.Time // when the last events were kept, at most burst of them
 		changed   chan struct{}                   // closed and replaced by each event
 	}
@@ -165,6 +171,46 @@ func (r *Recorder) List(since time.Time, most int) []state.Event {
 
 // until reports whether an event was repeated at or after a time.
 func until(e *state.Event, since time.Time) bool { return e.Until != nil && !e.Until.Before(since) }
+
+// Learn keeps what other nodes tell of members, as far as it is not kept yet, with its times by this node's clock: each
+// node keeps its events in memory alone, and a story would lack those of nodes that were restarted.
+func (r *Recorder) Learn(list []state.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range list {
+		if !ofStories[e.Kind] || r.mu.known[e.ID] || strings.HasPrefix(e.ID, r.node+"/"+r.life+"/") {
+			continue
+		}
+		e.Detail = ""
+		if r.mu.known == nil {
+			r.mu.known = map[string]bool{}
+		}
+		r.mu.known[e.ID] = true
+		r.mu.learned = append(r.mu.learned, e)
+		r.mu.learnt += weight(&e)
+	}
+	slices.SortStableFunc(r.mu.learned, func(a, b state.Event) int { return a.At.Compare(b.At) })
+	n := 0
+	for r.mu.learnt > maxLearned {
+		e := &r.mu.learned[n]
+		r.mu.learnt -= weight(e)
+		delete(r.mu.known, e.ID)
+		n++
+	}
+	r.mu.learned = slices.Delete(r.mu.learned, 0, n)
+}
+
+// Learned returns what Learn has kept of events at or after a time, oldest first.
+func (r *Recorder) Learned(since time.Time) []state.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.mu.learned), func(e state.Event) bool { return e.At.Before(since) })
+}
+
+// OfStories returns those of a list of events that stories of members consist of. It changes the list.
+func OfStories(list []state.Event) []state.Event {
+	return slices.DeleteFunc(list, func(e state.Event) bool { return !ofStories[e.Kind] })
+}
 
 // Changes returns a number that grows with each event, and a channel that is closed by the next one.
 func (r *Recorder) Changes() (n int64, next <-chan struct{}) {

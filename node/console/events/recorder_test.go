@@ -179,3 +179,32 @@ func TestRecorder_bounded(t *testing.T) {
 		}
 	}
 }
+
+// What a node learns from others takes little memory, and is neither its own nor twice there.
+func TestRecorder_Learn(t *testing.T) {
+	r := events.New("n1", slog.New(slog.DiscardHandler))
+	r.Record(state.Event{Kind: state.MemberDead, Member: "n2"})
+	own := r.List(time.Time{}, 10)
+	r.Learn(own)
+	r.Learn([]state.Event{{ID: "n3/a/1", Node: "n3", Kind: state.LoginRefused}})
+	if got := r.Learned(time.Time{}); len(got) != 0 {
+		t.Errorf("learned %+v", got)
+	}
+	const most = 5000
+	for i := range most {
+		e := state.Event{ID: fmt.Sprint("n3/a/", i), Node: "n3", Kind: state.MemberDead, Member: "n2",
+			At: at(float64(i)), Detail: strings.Repeat("x", 4000)}
+		r.Learn([]state.Event{e, e})
+		r.Learn([]state.Event{e})
+	}
+	got := r.Learned(time.Time{})
+	if n := len(got); n < 100 || n > 1000 || got[n-1].ID != fmt.Sprint("n3/a/", most-1) || got[n-1].Detail != "" {
+		t.Errorf("%d are kept, the last %+v", n, got[n-1])
+	}
+	if got := r.Learned(at(most - 10)); len(got) != 10 {
+		t.Errorf("of the last ten there are %d", len(got))
+	}
+	if list := r.List(time.Time{}, 10); len(list) != 1 {
+		t.Errorf("its own are %+v", list)
+	}
+}

@@ -48,6 +48,7 @@ func Merge(lists ...[]state.Event) []state.Event {
 		first[s] = len(merged)
 		merged = append(merged, e)
 	}
+	agree(merged)
 	slices.Reverse(merged)
 	return merged
 }
@@ -67,6 +68,14 @@ var shared = map[state.EventKind]bool{
 	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
 	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
 	state.StoreLost: true, state.StoreBack: true, state.IndexErrors: true,
+}
+
+// ofStories has the kinds that stories consist of.
+var ofStories = map[state.EventKind]bool{
+	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
+	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
+	state.JobTaken: true, state.NodePaused: true, state.NodeStarted: true, state.StoreLost: true, state.StoreBack: true,
+	state.ActionDone: true,
 }
 
 // join adds a second node's report to an event.
@@ -250,61 +259,61 @@ func later(a, b time.Time) time.Time {
 
 func (t *telling) story() state.Story {
 	first := t.events[0]
-	s := state.Story{ID: first.ID, Member: t.member, Began: first.At, Over: t.over, Severity: state.Error}
-	var parts []string
-	line := func(at time.Time, text, part string, e *state.Event) {
+	s := state.Story{ID: first.ID, Member: t.member, Over: t.over, Severity: state.Error}
+	line := func(at time.Time, text string, e *state.Event) {
 		s.Lines = append(s.Lines, state.StoryLine{At: at, Text: text, Nodes: append([]string{e.Node}, e.Also...)})
-		parts = append(parts, part)
 	}
-	silence, back := t.silence(), ""
+	var parts []part
+	// How the member went, when it was gone by the first report, and how it was over.
+	var went, gone, back part
+	if silence := t.silence(); silence != nil {
+		went = part{*silence.Since, "silent " + clock(*silence.Since)}
+		line(went.at, t.member+" was last heard", silence)
+		parts = append(parts, went)
+	}
 	moves := map[string]int64{}
-	jobs, resumed := 0, time.Time{}
+	jobs, resumed, moved := 0, time.Time{}, time.Time{}
 	for _, e := range t.events {
-		if silence != nil && isSilence(e) {
-			s.Began = *silence.Since
-			line(s.Began, t.member+" was last heard", "silent "+clock(s.Began), silence)
-			silence = nil
-		}
+		line(e.At, e.Text, e)
 		switch e.Kind {
-		case state.MemberSilent:
-			line(e.At, e.Text, "", e)
-		case state.MemberDead:
-			line(e.At, e.Text, "given up "+clock(e.At), e)
-		case state.MemberLeft:
-			s.Severity = state.Info
-			line(e.At, e.Text, "left "+clock(e.At), e)
+		case state.MemberSilent, state.NodePaused, state.NodeStarted: // the latter say why it was silent
+		case state.MemberDead, state.MemberLeft:
+			word := "given up "
+			if e.Kind == state.MemberLeft {
+				s.Severity, word = state.Info, "left "
+			}
+			if gone.text == "" {
+				gone = part{e.At, word + clock(e.At)}
+				parts = append(parts, gone)
+			}
 		case state.ShardsMoved:
 			moves[cmp.Or(e.To, nobody)] += e.Count
-			line(e.At, e.Text, "", e)
+			moved = later(moved, e.At)
 		case state.JobTaken:
 			jobs, resumed = jobs+1, later(resumed, e.At)
-			line(e.At, e.Text, "", e)
-		case state.NodePaused, state.NodeStarted: // which say why it was silent
-			line(e.At, e.Text, "", e)
 		case state.ActionDone:
-			line(e.At, e.Text, "", e)
-			back = "forgotten " + clock(e.At)
+			back = part{e.At, "forgotten " + clock(e.At)}
 		default: // it may be back, and then take a new id because it had been given up
-			line(e.At, e.Text, "", e)
-			if back == "" {
-				back = "back " + clock(e.At)
+			if back.text == "" {
+				back = part{e.At, "back " + clock(e.At)}
 			}
 		}
 	}
 	s.Title = t.title()
-	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
-	if moved := movesText(moves); moved != "" {
-		parts = append(parts, moved)
+	if text := movesText(moves); text != "" {
+		parts = append(parts, part{later(moved, gone.at), text}) // it tells no time of its own
 	}
 	if jobs > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s resumed %s", jobs, plural(int64(jobs), "job"), clock(resumed)))
+		parts = append(parts, part{resumed,
+			fmt.Sprintf("%d %s resumed %s", jobs, plural(int64(jobs), "job"), clock(resumed))})
 	}
-	if back != "" {
+	if back.text != "" {
 		parts = append(parts, back)
 	}
-	for _, o := range t.outages {
+	s.Text = t.member + inOrder(parts, cmp.Or(went.text, gone.text))
+	for _, o := range t.outages { // each of which has two times
 		s.Lines = append(s.Lines, o.lines()...)
-		parts = append(parts, o.text())
+		s.Text += ", " + o.text()
 		s.Stores = append(s.Stores, o.nodes...)
 		if !o.over() {
 			s.Over, s.Severity = false, state.Error
@@ -312,16 +321,45 @@ func (t *telling) story() state.Story {
 	}
 	slices.Sort(s.Stores)
 	s.Stores = slices.Compact(s.Stores)
-	s.Text = t.member + " " + strings.Join(parts, ", ")
-	slices.SortStableFunc(s.Lines, func(a, b state.StoryLine) int { return a.At.Compare(b.At) })
-	for i := range s.Lines {
-		s.Lines[i].After = s.Lines[i].At.Sub(s.Began).Seconds()
-	}
-	s.Ended = s.Lines[len(s.Lines)-1].At
+	inTenths(&s)
 	if s.Over {
 		s.Severity = state.Good
 	}
 	return s
+}
+
+// part is a part of the text of a story.
+type part struct {
+	at   time.Time
+	text string
+}
+
+// inOrder returns parts in the order of time, to follow a member's name: only one part speaks of the member.
+func inOrder(parts []part, ofMember string) string {
+	slices.SortStableFunc(parts, func(a, b part) int { return tenths(a.at).Compare(tenths(b.at)) })
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = p.text
+	}
+	if texts[0] != ofMember {
+		return ": " + strings.Join(texts, ", ")
+	}
+	return " " + strings.Join(texts, ", ")
+}
+
+// inTenths sorts the lines of a story, and sets its end by them, and its begin unless that is set. All its times are
+// those that are shown, so that they add up.
+func inTenths(s *state.Story) {
+	slices.SortStableFunc(s.Lines, func(a, b state.StoryLine) int { return a.At.Compare(b.At) })
+	if s.Began.IsZero() {
+		s.Began = s.Lines[0].At
+	}
+	s.Began = tenths(s.Began)
+	for i := range s.Lines {
+		s.Lines[i].At = tenths(s.Lines[i].At)
+		s.Lines[i].After = s.Lines[i].At.Sub(s.Began).Seconds()
+	}
+	s.Ended = s.Lines[len(s.Lines)-1].At
 }
 
 // isSilence reports whether an event says since when a member is silent.

@@ -3,6 +3,7 @@ package events_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func TestStories(t *testing.T) {
 	}
 	got := strings.Join(lines, "\n")
 	for _, want := range []string{"0.0 n2 was last heard [n1]", "1.1 n2 has not answered for 1.1 s [n1]",
-		"2.4 n2 was given up [n1 n3]", "4 changes shards moved from n2 to n1 [n1 n3]", "2.9 "} {
+		"2.4 n2 has not answered for 2.4 s and was given up [n1 n3]", "4 changes shards moved from n2 to n1 [n1 n3]", "2.9 "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no line %q in\n%s", want, got)
 		}
@@ -108,6 +109,57 @@ func TestStories(t *testing.T) {
 		if len(stories) != 2 || !strings.HasSuffix(stories[0].Text, "3 jobs resumed 12:00:03.9") ||
 			stories[0].Lines[1].Text != "early" || !strings.Contains(stories[1].Text, "1 job resumed 11:59:33.0") {
 			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("a job is taken after the member is back", func(t *testing.T) {
+		stories := events.Stories(events.Merge([]state.Event{
+			{ID: "n1/a/1", Node: "n1", At: at(2), Since: since(0), Kind: state.MemberSilent, Member: "n2"},
+			{ID: "n1/a/2", Node: "n1", At: at(3.1), Since: since(0), Kind: state.MemberAnswers, Member: "n2"},
+			{ID: "n1/a/3", Node: "n1", At: at(7.2), Kind: state.JobTaken, From: "n2", To: "n1", Job: "index a/1"}}))
+		if len(stories) != 1 || stories[0].Text !=
+			"n2 silent 12:00:00.0, back 12:00:03.1, 1 job resumed 12:00:07.2" {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("a job is taken before the member leaves", func(t *testing.T) {
+		stories := events.Stories(events.Merge([]state.Event{
+			{ID: "n1/a/1", Node: "n1", At: at(0.5), Kind: state.JobTaken, From: "n2", To: "n1", Job: "index a/1"},
+			{ID: "n1/a/2", Node: "n1", At: at(1), Kind: state.MemberLeft, Member: "n2"}}))
+		if len(stories) != 1 || stories[0].Text != "n2: 1 job resumed 12:00:00.5, left 12:00:01.0" {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	// n1 has heard n2 last at 13.94, and n3 at 14.86: it was silent since then, whoever tells it.
+	t.Run("a story, its lines and the events tell the same", func(t *testing.T) {
+		merged := events.Merge([]state.Event{
+			{ID: "n1/a/1", Node: "n1", At: at(16.96), Since: since(13.94), Kind: state.MemberSilent, Member: "n2",
+				Text: "n2 has not answered for 3.0 s"},
+			{ID: "n1/a/2", Node: "n1", At: at(17.31), Since: since(13.94), Kind: state.MemberDead, Member: "n2",
+				Text: "n2 has not answered for 3.4 s and was given up"},
+			{ID: "n1/a/3", Node: "n1", At: at(26.05), Since: since(17.31), Kind: state.MemberReturned, Member: "n2"}},
+			[]state.Event{
+				{ID: "n3/a/1", Node: "n3", At: at(17.92), Since: since(14.86), Kind: state.MemberDead, Member: "n2"},
+				{ID: "n3/a/2", Node: "n3", At: at(25.93), Since: since(17.92), Kind: state.MemberReturned, Member: "n2"}})
+		texts := map[string]bool{}
+		for _, e := range merged {
+			texts[e.Text] = true
+		}
+		stories := events.Stories(merged)
+		if len(stories) != 1 || stories[0].Text != "n2 silent 12:00:14.8, given up 12:00:17.3, back 12:00:25.9" ||
+			stories[0].Ended.Sub(stories[0].Began) != 11100*time.Millisecond {
+			t.Fatalf("stories %+v", stories)
+		}
+		var got []string
+		for i, l := range stories[0].Lines {
+			got = append(got, fmt.Sprintf("%s +%.1f %s", l.At.Format("05.0"), l.After, l.Text))
+			if i > 0 && !texts[l.Text] {
+				t.Errorf("no event tells %q: %v", l.Text, texts)
+			}
+		}
+		want := []string{"14.8 +0.0 n2 was last heard", "16.9 +2.1 n2 has not answered for 2.1 s",
+			"17.3 +2.5 n2 has not answered for 2.5 s and was given up", "25.9 +11.1 n2 is back, gone for 8.6 s"}
+		if !slices.Equal(got, want) {
+			t.Errorf("lines %q, want %q", got, want)
 		}
 	})
 	t.Run("the member was paused", func(t *testing.T) {
@@ -305,7 +357,7 @@ func TestStories_store(t *testing.T) {
 			n1 does not answer and was given up | n1 silent 12:00:00.0, given up 12:00:03.0, `+
 			`n2 and n3 without store since 12:00:03.1 | false error n1 [n2 n3]
 			  0.0 n1 was last heard [n2]
-			  3.0 n1 was given up [n2]
+			  3.0 n1 has not answered for 3.0 s and was given up [n2]
 			  3.1 the store does not answer [n2 n3]
 			`)
 		check(t, told([]state.Event{silent, lost("n2", 3.1), returned, back("n2", 9.5, 0.4)},
@@ -313,9 +365,9 @@ func TestStories_store(t *testing.T) {
 			n1 did not answer and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
 			`n2 and n3 without store from 12:00:00.4 to 12:00:09.5 | true good n1 [n2 n3]
 			  0.0 n1 was last heard [n2]
-			  3.0 n1 was given up [n2]
+			  3.0 n1 has not answered for 3.0 s and was given up [n2]
 			  3.1 the store does not answer [n2 n3]
-			  9.0 n1 is back [n2]
+			  9.0 n1 is back, gone for 6.0 s [n2]
 			  9.5 the store answers again [n2 n3]
 			`)
 		got := told([]state.Event{silent, lost("n2", 3.1), returned}, []state.Event{lost("n3", 4), back("n3", 11, 1)})
@@ -352,8 +404,8 @@ func TestStories_store(t *testing.T) {
 			`n1 without store from 12:00:01.0 to 12:00:10.0 | true good n1 [n1]
 			  0.0 n1 was last heard [n2]
 			  2.0 the store does not answer [n1]
-			  3.0 n1 was given up [n2]
-			  9.0 n1 is back [n2]
+			  3.0 n1 has not answered for 3.0 s and was given up [n2]
+			  9.0 n1 is back, gone for 6.0 s [n2]
 			  10.0 the store answers again [n1]
 			`)
 	})

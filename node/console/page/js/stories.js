@@ -16,6 +16,12 @@ export const storyLines = s =>
     ),
   );
 
+/** How long a story took: to a tenth of a second, as its lines are, or to a whole unit if it took long. */
+const took = s => {
+  const seconds = (Date.parse(s.ended) - Date.parse(s.began)) / 1000;
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : duration(seconds);
+};
+
 /** A story in one line, which opens. */
 export const story = (s, open) =>
   el(
@@ -28,7 +34,7 @@ export const story = (s, open) =>
       ' ',
       time(s.began),
       s.ended !== s.began
-        ? el('span', { class: 'dim' }, ` · took ${duration((Date.parse(s.ended) - Date.parse(s.began)) / 1000)}`)
+        ? el('span', { class: 'dim' }, ` · took ${took(s)}`)
         : '',
     ),
     storyLines(s),

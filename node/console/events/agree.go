@@ -1,0 +1,76 @@
+package events
+
+import (
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+// agreement lets the reports of nodes on one member agree. Each node has heard it last at another time and has seen it
+// go at another time: the member is silent since the last of the former, and gone since the first of the latter.
+type agreement struct {
+	silent []*state.Event // reports on the silence of now
+	gone   time.Time      // zero if it is not gone
+}
+
+// agree makes a list of events, oldest first, tell of each member by one clock.
+func agree(merged []state.Event) {
+	of := map[string]*agreement{}
+	at := func(member string) *agreement {
+		if of[member] == nil {
+			of[member] = &agreement{}
+		}
+		return of[member]
+	}
+	for i := range merged {
+		switch e := &merged[i]; e.Kind {
+		case state.MemberSilent, state.MemberDead:
+			a := at(e.Member)
+			a.silent = append(a.silent, e)
+			if e.Kind == state.MemberDead && a.gone.IsZero() {
+				a.gone = e.At
+			}
+		case state.MemberAnswers, state.MemberRestart:
+			a := at(e.Member)
+			a.silent = append(a.silent, e)
+			a.end()
+		case state.MemberLeft:
+			a := at(e.Member)
+			a.end()
+			a.gone = e.At
+		case state.MemberReturned:
+			a := at(e.Member)
+			if !a.gone.IsZero() {
+				setSince(e, a.gone)
+			}
+			a.end()
+		case state.MemberJoined:
+			at(e.Member).end()
+		}
+	}
+	for _, a := range of {
+		a.end()
+	}
+}
+
+// end ends a silence or an absence: its reports are all there are.
+func (a *agreement) end() {
+	var last time.Time
+	for _, e := range a.silent {
+		if e.Since != nil {
+			last = later(last, *e.Since)
+		}
+	}
+	for _, e := range a.silent {
+		if e.Since != nil && !e.At.Before(last) { // otherwise it was silent to one node alone
+			setSince(e, last)
+		}
+	}
+	*a = agreement{}
+}
+
+// setSince sets since when what an event tells lasts.
+func setSince(e *state.Event, since time.Time) {
+	e.Since, e.Seconds = &since, e.At.Sub(since).Seconds()
+	e.Text = cut(text(e), maxText)
+}
