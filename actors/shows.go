@@ -151,7 +151,8 @@ func (s *System) Compactions() upkeep.CompactionFacts { return s.compactor.Metri
 type Metrics struct {
 	Kinds       []runtime.KindMetrics // by kind
 	DeadLetters int64
-	// Listeners is the number of waiting feeds on this node, Wakes how often shards woke theirs.
+	// Listeners is the number of waiting feeds on this node, whatever number of shards each listens to, and Wakes how
+	// often shards woke their listeners. What this node does by itself, such as keeping indexes warm, is no feed.
 	Listeners int
 	Wakes     int64
 	// Indexed is the number of documents that index builds on this node have processed, IndexRows that of the rows they

@@ -55,7 +55,7 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 		receives(t, ch, "a commit")
 	}
 	silent(t, channels[0], 20*time.Millisecond, "without a commit")
-	if f := s.Metrics(); f.Listeners != 2000 {
+	if f := s.Metrics(); f.Listeners != 1000 {
 		t.Errorf("facts %+v", f)
 	}
 	for x := range s.Shards() {

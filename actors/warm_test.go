@@ -50,6 +50,27 @@ func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
 	if n := find(s.Tree(), "warm"); n == nil || n.Facts.(indexing.WarmFacts).Indexes != 1 {
 		t.Errorf("actor %+v", n)
 	}
+	// Its listening is no feed, but a client's beside it is.
+	counted := func(feeds, atShards, upkeep int) {
+		t.Helper()
+		eventually(t, func() string {
+			listeners, own := 0, 0
+			for x := range s.Shards() {
+				f := x.Look()
+				listeners, own = listeners+f.Listeners, own+f.Upkeep
+			}
+			if n := s.Metrics().Listeners; n != feeds || listeners != atShards || own != upkeep {
+				return fmt.Sprintf("%d feeds, %d at shards, and %d of the node itself", n, listeners, own)
+			}
+			return ""
+		})
+	}
+	counted(0, 0, 2)
+	_, cancel := s.Listen(db, "a", "b")
+	counted(1, 2, 2)
+	cancel()
+	cancel() // twice is nothing
+	counted(0, 0, 2)
 }
 
 // An index that waits for its build is not caught up again and again meanwhile, which would take the CPU from the

@@ -177,6 +177,7 @@ func (n own) shownShards() iter.Seq[state.Shard] {
 				Look: func(row *state.Shard) {
 					f := s.Look()
 					row.Owner, row.Seq, row.Listeners, row.Followers = f.Node, f.Seq, f.Listeners, f.Followers
+					row.Upkeep = f.Upkeep
 					row.Wakes, row.Lag, row.Error = f.Wakes, f.Lag, f.Error
 				}}) {
 				return

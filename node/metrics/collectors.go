@@ -25,7 +25,7 @@ var (
 	restartedTotal   = desc("divan_actors_restarted_total", "Restarts after a failure.", "actortype")
 	deadLettersTotal = desc("divan_dead_letters_total", "Messages to stopped actors.")
 
-	feedListeners = desc("divan_feed_listeners", "Changes feeds waiting on this node.")
+	feedListeners = desc("divan_feed_listeners", "Changes feeds of clients waiting on this node.")
 	feedWakes     = desc("divan_feed_wakes_total", "Wake-ups of listeners by their shards.")
 	indexLag      = desc("divan_index_lag_changes",
 		"Changes that are not in the index yet; of the 500 indexes that are built here or were used last.",

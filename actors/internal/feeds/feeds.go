@@ -24,6 +24,7 @@ type Feeds struct {
 	// when the newest question that the store has answered was asked, in nanoseconds since began
 	reached     atomic.Int64
 	began       time.Time       // when the Feeds was created
+	waiting     atomic.Int64    // listeners but upkeep, each of any number of shards
 	wakes       atomic.Int64    // number of times that shards' listeners were woken
 	Shortage    Shortage        // of watches
 	ending      atomic.Bool     // see Ending
@@ -89,10 +90,25 @@ func (f *Feeds) Children(db ports.Database) (list []runtime.Spawn) {
 
 // Listen registers a listener for shards of a database. See System.Listen in package actors.
 func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
+	woken, end := f.listen(db, listener{}, shards)
+	f.waiting.Add(1)
+	var once sync.Once
+	return woken, func() {
+		once.Do(func() { f.waiting.Add(-1) })
+		end()
+	}
+}
+
+// ListenForUpkeep is Listen for what this node does by itself, such as keeping an index warm: it is no waiting feed.
+func (f *Feeds) ListenForUpkeep(db ports.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
+	return f.listen(db, listener{upkeep: true}, shards)
+}
+
+func (f *Feeds) listen(db ports.Database, l listener, shards []layer.ShardID) (woken <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	first := false
 	for _, shard := range shards {
-		first = f.hub.add(db, shard, ch) || first
+		first = f.hub.add(db, shard, ch, l) || first
 	}
 	if first {
 		f.Changed(db)
@@ -147,8 +163,8 @@ func (f *Feeds) Receive(from string, message []byte) {
 	}
 }
 
-// Metrics returns the number of listeners, and how often shards woke theirs.
-func (f *Feeds) Metrics() (listeners int, wakes int64) { return f.hub.count(), f.wakes.Load() }
+// Metrics returns the number of waiting feeds, and how often shards woke their listeners.
+func (f *Feeds) Metrics() (waiting int, wakes int64) { return int(f.waiting.Load()), f.wakes.Load() }
 
 // eachChanged calls Changed once for each database of some shards: it makes the actors of all shards of a database
 // check, so that a call for each of them would be quadratic.

@@ -63,10 +63,13 @@ func (h *hub) eachPart(f func(p *hubPart)) {
 func (h *hub) tally(wakes int64) string { return h.life + "-" + strconv.FormatInt(wakes, 10) }
 
 // add makes ch a listener of a shard. first is true if the shard had no subscribers before.
-func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}) (first bool) {
+func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}, l listener) (first bool) {
 	h.change(db, shard, func(a *subscribers) {
 		first = len(a.listeners) == 0
-		a.listeners[ch] = struct{}{}
+		a.listeners[ch] = l
+		if l.upkeep {
+			a.upkeep++
+		}
 	})
 	return first
 }
@@ -74,6 +77,9 @@ func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}) (fir
 // remove removes a listener. last is true if the shard has no listeners on this node any more.
 func (h *hub) remove(db ports.Database, shard layer.ShardID, ch chan struct{}) (last bool) {
 	h.change(db, shard, func(a *subscribers) {
+		if a.listeners[ch].upkeep {
+			a.upkeep--
+		}
 		delete(a.listeners, ch)
 		last = len(a.listeners) == 0
 	})
@@ -90,18 +96,6 @@ func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
 		w[shard] = true
 	}
 	return w
-}
-
-// count returns the number of listeners. A listener of several shards counts once for each.
-func (h *hub) count() (n int) {
-	h.eachPart(func(p *hubPart) {
-		for _, a := range p.round {
-			a.mu.Lock()
-			n += len(a.listeners)
-			a.mu.Unlock()
-		}
-	})
-	return n
 }
 
 // databases returns the databases with subscribers.

@@ -23,7 +23,7 @@ func TestHub_guardsMany(t *testing.T) {
 	hang := make([]time.Time, databases) // when the actor began to work on its message
 	for i := range databases {
 		channels[i] = make(chan struct{}, 1)
-		h.add(numbered{n: i}, "1", channels[i])
+		h.add(numbered{n: i}, "1", channels[i], listener{})
 	}
 	if looked := tick(); looked < databases {
 		t.Fatalf("%d of %d shards without a waker were checked", looked, databases)
@@ -74,7 +74,7 @@ func TestHub_followedAgain(t *testing.T) {
 		}
 	}
 	for i := range databases {
-		h.add(numbered{n: i}, "1", make(chan struct{}, 1))
+		h.add(numbered{n: i}, "1", make(chan struct{}, 1), listener{})
 		h.report(numbered{n: i}, "1", stateWatched, nil, now)
 		follow(i, 1)
 	}
@@ -103,7 +103,7 @@ func TestHub_AStuckActor(t *testing.T) {
 	h := newHub("life")
 	var hangs time.Time // when the actor began to work on its message
 	ch := make(chan struct{}, 1)
-	h.add(db, "a", ch)
+	h.add(db, "a", ch, listener{})
 	h.report(db, "a", stateWatched, since(&hangs), start)
 	nobody := func(time.Time, shardKey) bool { return false }
 	woken := func(at time.Duration) bool {
@@ -169,7 +169,7 @@ func TestHub_end(t *testing.T) {
 	ch := make(chan struct{}, 1)
 	for i := range shards {
 		db := numbered{n: i}
-		h.add(db, "1", ch)
+		h.add(db, "1", ch, listener{})
 		h.report(db, "1", stateWatched, nil, now)
 		if st, _ := h.follow(db, "1", "n2", follower{key: int64(i), turn: 7}, true, now); !st.Watched {
 			t.Fatal("a watched shard is not told to be watched")

@@ -71,7 +71,8 @@ const (
 // ShardFacts describe the state of a changes-shard actor.
 type ShardFacts struct {
 	Node      string `json:"node"`      // the node that the shard's actor is placed on
-	Listeners int    `json:"listeners"` // on this node
+	Listeners int    `json:"listeners"` // waiting feeds on this node
+	Upkeep    int    `json:"upkeep"`    // listeners of this node itself, which keep indexes warm
 	Followers int    `json:"followers"` // nodes that this one wakes
 	Wakes     int64  `json:"wakes"`     // since the shard has subscribers
 	// Lag is for how many seconds there may have been changes that the listeners were not told of. It is 0 while the

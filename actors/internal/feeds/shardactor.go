@@ -19,18 +19,16 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 			return &shardBehavior{
 				wanted:    func() bool { return f.hub.subscribers(db, shard) != nil },
 				elsewhere: func() (string, bool) { return f.elsewhere(k) },
-				listeners: func() int {
-					_, n, _ := f.hub.counts(db, shard)
-					return n
-				},
-				ending: f.ending.Load, patience: f.Beat / 3, linger: f.Linger,
+				listeners: func() int { return f.hub.counts(db, shard).listeners },
+				ending:    f.ending.Load, patience: f.Beat / 3, linger: f.Linger,
 				backoff: runtime.NewBackoff(minPause, maxPause),
 			}
 		},
 		Live: func(facts any) any {
 			s := facts.(ShardFacts)
 			s.Node = f.Owner(db, shard)
-			s.Followers, s.Listeners, s.Wakes = f.hub.counts(db, shard)
+			c := f.hub.counts(db, shard)
+			s.Followers, s.Listeners, s.Upkeep, s.Wakes = c.followers, c.listeners-c.upkeep, c.upkeep, c.woken
 			if !s.unsure.IsZero() {
 				s.Lag = f.tree.Now().Sub(s.unsure).Seconds()
 			}

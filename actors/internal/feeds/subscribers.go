@@ -15,7 +15,8 @@ type subscribers struct {
 	key       shardKey
 	place     int // index in hubPart.round
 	mu        sync.Mutex
-	listeners map[chan struct{}]struct{} // capacity 1, never closed
+	listeners map[chan struct{}]listener // by their channels, of capacity 1 and never closed
+	upkeep    int                        // how many of the listeners are upkeep
 	followers map[string]*follower       // by member
 	// watched means that the shard's actor watches the store: every later commit wakes all subscribers. While the actor
 	// arms its next watch this also holds, but only for armingLimit after unsureSince.
@@ -30,6 +31,9 @@ type subscribers struct {
 	// changed is when watched or wakes last changed.
 	changed time.Time
 }
+
+// listener says who listens.
+type listener struct{ upkeep bool } // this node itself, see Feeds.ListenForUpkeep
 
 // follower is another node that follows a shard.
 type follower struct {
@@ -67,7 +71,7 @@ func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *subscribe
 	shards := p.shards[db]
 	a := shards[shard]
 	if first = a == nil; first {
-		a = &subscribers{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{},
+		a = &subscribers{key: shardKey{db, shard}, listeners: map[chan struct{}]listener{},
 			followers: map[string]*follower{}, wakes: h.serial.Add(1)}
 	}
 	a.mu.Lock()
@@ -249,18 +253,23 @@ func (h *hub) unfollow(db ports.Database, shard layer.ShardID, member string) (l
 
 // followers returns how many other nodes follow a shard.
 func (h *hub) followers(db ports.Database, shard layer.ShardID) int {
-	n, _, _ := h.counts(db, shard)
-	return n
+	return h.counts(db, shard).followers
 }
 
-// counts returns how many other nodes follow a shard, how many listeners it has on this node, and how often these were
-// woken since the first of them came.
-func (h *hub) counts(db ports.Database, shard layer.ShardID) (followers, listeners int, woken int64) {
+// counts returns how many subscribers a shard has.
+func (h *hub) counts(db ports.Database, shard layer.ShardID) (c counts) {
 	a := h.subscribers(db, shard)
 	if a == nil {
-		return 0, 0, 0
+		return c
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.followers), len(a.listeners), a.woken
+	return counts{len(a.followers), len(a.listeners), a.upkeep, a.woken}
+}
+
+// counts is how many other nodes follow a shard, how many listeners it has on this node, how many of these are upkeep,
+// and how often they were woken since the first of them came.
+type counts struct {
+	followers, listeners, upkeep int
+	woken                        int64
 }

@@ -133,15 +133,17 @@ type Database struct {
 
 // Shard is a changes shard that a node watches.
 type Shard struct {
-	Node      string `json:"node"`
-	Database  string `json:"database"`
-	Shard     string `json:"shard"`
-	Owner     string `json:"owner"` // the node that its actor is placed on
-	State     string `json:"state"`
-	Seq       string `json:"seq"`
-	Listeners int    `json:"listeners"`
-	Followers int    `json:"followers"`
-	Wakes     int64  `json:"wakes"`
+	Node     string `json:"node"`
+	Database string `json:"database"`
+	Shard    string `json:"shard"`
+	Owner    string `json:"owner"` // the node that its actor is placed on
+	State    string `json:"state"`
+	Seq      string `json:"seq"`
+	// Listeners are the waiting feeds on Node, and Upkeep its own listeners, which keep indexes warm.
+	Listeners int   `json:"listeners"`
+	Upkeep    int   `json:"upkeep"`
+	Followers int   `json:"followers"`
+	Wakes     int64 `json:"wakes"`
 	// Lag is for how many seconds there may have been changes that the listeners were not told of.
 	Lag   float64 `json:"lag"`
 	Error string  `json:"error,omitempty"`

@@ -20,7 +20,12 @@ export const shardColumns = [
   { title: 'Listened to on', sort: 'node', cell: s => node(s.node), extra: true },
   { title: 'State', sort: 'state', cell: s => [text(s.state), trouble(s.error)] },
   { title: 'Lag', sort: 'lag', cell: s => el('span', { class: s.lag >= 1 ? 'bad' : '' }, duration(s.lag)), number: true },
-  { title: 'Listeners', sort: 'listeners', cell: s => count(s.listeners), number: true },
+  {
+    title: 'Feeds',
+    sort: 'listeners',
+    cell: s => [count(s.listeners), s.upkeep ? el('span', { class: 'dim' }, ', and indexes') : ''],
+    number: true,
+  },
   { title: 'Nodes woken', cell: s => count(s.followers), number: true, extra: true },
   { title: 'Wakes', sort: 'wakes', cell: s => count(s.wakes), number: true },
 ];

@@ -94,6 +94,7 @@
  * @property {string} state
  * @property {string} seq
  * @property {number} listeners
+ * @property {number} upkeep
  * @property {number} followers
  * @property {number} wakes
  * @property {number} lag
