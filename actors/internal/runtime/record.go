@@ -22,10 +22,10 @@ type Node struct {
 	Facts any `json:"facts,omitempty"`
 	// Look returns the Facts. Only Tree.Each sets it, and leaves Facts out: for many actors they take long.
 	Look     func() any `json:"-"`
-	Since    time.Time  `json:"since"` // of the first start
+	Since    time.Time  `json:"since"` // when its life began: that of the start or of the last restart
 	Mailbox  int        `json:"mailbox"`
-	Restarts int        `json:"restarts"`
-	// LastFailure is the reason of the last restart, or "".
+	Restarts int        `json:"restarts"` // after failures and on request
+	// LastFailure is the reason of the last restart after a failure, or "".
 	LastFailure   string     `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
 	Children      []Node     `json:"children,omitempty"`
@@ -42,7 +42,7 @@ const (
 type Record struct {
 	ID, kind, Name string
 	Parent         *Record
-	since          time.Time
+	since          time.Time           // when it was made
 	mailbox        actor.Mailbox       // set before the actor runs
 	live           func(facts any) any // Spec.Live
 	// begun is when the actor received its current message, in nanoseconds since the first start; 0 if there is none.
@@ -56,6 +56,7 @@ type Record struct {
 		sync.Mutex
 		state       string
 		facts       any
+		begun       time.Time // when its life began
 		restarts    int
 		lastFailure string
 		lastAt      time.Time
@@ -76,8 +77,24 @@ func newRecord(parent *Record, kind, name string, now time.Time) *Record {
 		id = parent.ID + "/" + id
 	}
 	r := &Record{ID: id, kind: kind, Name: name, Parent: parent, since: now}
-	r.mu.state = stateStarting
+	r.mu.state, r.mu.begun = stateStarting, now
 	return r
+}
+
+// lifeBegins notes that the actor begins to live, for the first time or again.
+func (r *Record) lifeBegins(now time.Time) {
+	r.mu.Lock()
+	r.mu.begun = now
+	r.mu.Unlock()
+	r.lives.Add(1)
+}
+
+// restarted counts a restart on request.
+func (r *Record) restarted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.state = stateRestarting
+	r.mu.restarts++
 }
 
 // attach makes r visible below its parent, detach removes it.
@@ -164,7 +181,7 @@ func (r *Record) own() Node {
 // bare is own without facts.
 func (r *Record) bare() Node {
 	r.mu.Lock()
-	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Look: r.look, Since: r.since,
+	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Look: r.look, Since: r.mu.begun,
 		Restarts: r.mu.restarts, LastFailure: r.mu.lastFailure}
 	if !r.mu.lastAt.IsZero() {
 		at := r.mu.lastAt

@@ -51,11 +51,17 @@ func TestTree_Restart(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	shown := func() Node { return tree.Snapshot().Children[0] }
+	before := shown()
+	time.Sleep(time.Millisecond)
 	if err := tree.Restart(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	if len(tree.Degraded()) > 0 {
 		t.Errorf("degraded: %v", tree.Degraded())
+	}
+	if after := shown(); after.Restarts != before.Restarts+1 || !after.Since.After(before.Since) || after.LastFailure != "" {
+		t.Errorf("after a restart %+v, before %+v", after, before)
 	}
 	if err := tree.Restart(t.Context(), "node:n1/quick"); !errors.Is(err, ErrNoActor) {
 		t.Errorf("an actor that is not there: %v", err)

@@ -144,13 +144,17 @@ func (s *Shell) Receive(c actor.Context) {
 	case *actor.Started:
 		s.self = c.Self()
 		s.rec.process.Store(s.self)
-		s.rec.lives.Add(1)
+		s.rec.lifeBegins(s.tree.Now())
 		s.life, s.end = context.WithCancel(s.tree.Running)
 		s.b = s.spec.Make()
 		s.step(Started{})
 	case *actor.Restarting:
-		if s.life.Err() == nil && s.spec.Ended != nil { // restarted on request; after a failure, fail has done it
-			s.spec.Ended()
+		if s.life.Err() == nil { // restarted on request; after a failure, fail has done it
+			s.rec.restarted()
+			s.tree.kinds.restarted(s.rec.kind)
+			if s.spec.Ended != nil {
+				s.spec.Ended()
+			}
 		}
 		s.end()
 	case *actor.Stopping:

@@ -29,7 +29,7 @@ var views = map[string][]string{
 	"databases/orders/failures/_design%2Fby": {"Documents that views of _design/by skip", "o7", "doc.customer is undefined"},
 	"actors": {"Supervision trees", "database orders", "412, 2 not well", "database:orders/shard:3", "index out of range",
 		"100,000 in all"},
-	"actors/n3/databases%2Fdatabase:orders": {"Supervised by", "2 waiting", "3, 1 of them within the last minute",
+	"actors/n3/databases%2Fdatabase:orders": {"Supervised by", "2 waiting", "3; 1 failure within the last minute",
 		"Below it", "goroutine 7", "Restart"},
 	"sessions": {"7 psql", "anna", "Cancel", "Open in SQL", "Examined", "Seq Scan on docs", "Slow statements"},
 	"feeds":    {"orders shard 3", "following", "2.5 s"},

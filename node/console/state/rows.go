@@ -249,7 +249,8 @@ type Replication struct {
 	Error      string     `json:"error,omitempty"`   // the last one
 }
 
-// Actor is an actor of a node.
+// Actor is an actor of a node. Since is when its life began, Restarts counts restarts after failures and on request, and
+// LastFailure is that of the last failure, if there was one.
 type Actor struct {
 	Node          string          `json:"node"`
 	ID            string          `json:"id"`

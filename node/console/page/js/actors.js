@@ -1,5 +1,5 @@
 // The actors: the supervision trees of all nodes, all actors as a list, or one actor.
-import { el, section, text, time, count, link, badge, redraw } from './dom.js';
+import { el, section, text, time, count, plural, link, badge, redraw } from './dom.js';
 import { follow } from './source.js';
 import { list, table } from './table.js';
 import { button } from './actions.js';
@@ -44,7 +44,7 @@ const columns = tree => [
   {
     title: 'Restarts',
     sort: 'restarts',
-    cell: a => el('span', { class: a.restarts ? 'bad' : 'dim' }, count(a.restarts)),
+    cell: a => el('span', { class: a.last_failure ? 'bad' : a.restarts ? '' : 'dim' }, count(a.restarts)),
     number: true,
   },
   { title: 'Within a minute', sort: 'recent', cell: a => (a.recent ? count(a.recent) : ''), number: true, extra: true },
@@ -92,7 +92,7 @@ const one = (place, say, node, id) => {
                       fact('State', state(a)),
                       fact('Runs', 'since ', time(a.since)),
                       fact('Mailbox', `${count(a.mailbox)} waiting`),
-                      fact('Restarts', `${count(a.restarts)}, ${count(a.recent)} of them within the last minute`),
+                      fact('Restarts', `${count(a.restarts)}; ${plural(a.recent, 'failure')} within the last minute`),
                       a.last_failure
                         ? fact('Last failure', el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at))
                         : '',
