@@ -209,6 +209,7 @@ type levels struct {
 	mu  struct {
 		sync.Mutex
 		usual slog.Level  // while back is set
+		until time.Time   // when back fires
 		back  *time.Timer // restores the usual level; nil if it is in force
 	}
 }
@@ -249,7 +250,7 @@ func (l *levels) set(level string, lasts time.Duration) error {
 		return console.Refused("the log of this node has what is of level " + strings.ToLower(usual.String()) +
 			" by its setting, and cannot be made to have less")
 	}
-	l.mu.usual = usual
+	l.mu.usual, l.mu.until = usual, time.Now().Add(lasts)
 	if l.mu.back != nil {
 		l.mu.back.Stop()
 	}
@@ -265,6 +266,21 @@ func (l *levels) set(level string, lasts time.Duration) error {
 	})
 	l.mu.back = timer
 	return nil
+}
+
+// raised returns the level that set has put in force in place of the usual one, and until when. until is zero if it is
+// the usual one.
+func (l *levels) raised() (level string, until time.Time) {
+	h, ok := l.log.Handler().(leveled)
+	if !ok {
+		return "", until
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := h.level.Level(); l.mu.back != nil && now != l.mu.usual {
+		return strings.ToLower(now.String()), l.mu.until
+	}
+	return "", until
 }
 
 // userOf returns the user of a request to the console.

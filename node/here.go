@@ -33,6 +33,9 @@ func (n own) here() console.Here {
 		},
 		Report: func(ctx context.Context) state.Report {
 			r := state.Report{Started: &begun, Unread: -1}
+			if level, until := n.levels.raised(); !until.IsZero() {
+				r.LogLevel, r.LogUntil = level, moment(until)
+			}
 			if n.running.Load() == nil {
 				return r
 			}
@@ -441,7 +444,7 @@ func (n own) shownScripts() state.Scripts {
 }
 
 // shownSettings lists the settings in force on this node: those of node.yaml, and the options that clients have
-// changed. Where such an option replaces a setting of node.yaml, that has its value.
+// changed. Where such an option replaces a setting of node.yaml, or an operator does for some time, that has its value.
 func (n own) shownSettings() (list []state.Setting) {
 	replaced := map[string]string{} // by the setting
 	var options []state.Setting
@@ -455,6 +458,9 @@ func (n own) shownSettings() (list []state.Setting) {
 		row := state.Setting{Name: s.Path, Value: s.Value, Default: s.Default}
 		if value, ok := replaced[s.Path]; ok {
 			row.Value = value
+		}
+		if level, until := n.levels.raised(); s.Path == "log.level" && !until.IsZero() {
+			row.Value = level + " until " + until.UTC().Format("15:04:05") + " UTC, by an operator"
 		}
 		if s.Path == "admins" { // that of -admin, and those that clients have added or removed
 			row.Value = strings.Join(slices.Sorted(maps.Keys(n.auth.Admins())), ", ")

@@ -18,6 +18,14 @@ func TestLevels(t *testing.T) {
 				t.Errorf("level %v, want %v", got, want)
 			}
 		}
+		raised := func(want string, lasts time.Duration) {
+			t.Helper()
+			got, until := l.raised()
+			if got != want || until.IsZero() != (want == "") || want != "" && time.Until(until) != lasts {
+				t.Errorf("raised to %q until %v, want %q for %v", got, until, want, lasts)
+			}
+		}
+		raised("", 0)
 		for _, quieter := range []string{"warn", "error"} {
 			if err := l.set(quieter, time.Minute); err == nil {
 				t.Errorf("%s is accepted", quieter)
@@ -31,10 +39,12 @@ func TestLevels(t *testing.T) {
 			t.Error("error is accepted while debug is in force")
 		}
 		check(slog.LevelDebug)
+		raised("debug", time.Minute)
 		l.usually(slog.LevelWarn)
 		check(slog.LevelDebug)
 		time.Sleep(2 * time.Minute)
 		check(slog.LevelWarn)
+		raised("", 0)
 		if err := l.set("info", time.Minute); err != nil {
 			t.Error(err)
 		}
@@ -42,6 +52,7 @@ func TestLevels(t *testing.T) {
 		if err := l.set("warn", time.Minute); err != nil { // which ends the other
 			t.Error(err)
 		}
+		raised("", 0)
 		check(slog.LevelWarn)
 		time.Sleep(2 * time.Minute)
 		check(slog.LevelWarn)

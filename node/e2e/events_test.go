@@ -3,10 +3,13 @@ package e2e_test
 import (
 	"bufio"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/divandb/divan/node/console/state"
 )
 
 type eventPage struct {
@@ -150,6 +153,22 @@ func TestConsole_SettingsInForce(t *testing.T) {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
+	}
+	// An operator has raised the level of the log.
+	var token struct{ Token string }
+	c.into("/_dashboard/api/token", &token)
+	if r := c.do("POST", "/_dashboard/api/act", `{"do":"log_level","level":"debug"}`, "X-Divan-Token", token.Token,
+		"Content-Type", "application/json"); r.status != http.StatusOK {
+		t.Fatal(r)
+	}
+	c.into("/_dashboard/api/settings?search=log.level", &list)
+	if len(list.Rows) != 1 || !strings.HasPrefix(list.Rows[0].Value, "debug until ") || !list.Rows[0].Changed {
+		t.Errorf("the level of the log: %+v", list.Rows)
+	}
+	var nodes struct{ Nodes []state.Node }
+	c.into("/_dashboard/api/nodes", &nodes)
+	if n := nodes.Nodes[0]; n.LogLevel != "debug" || n.LogUntil == nil || time.Until(*n.LogUntil) < 9*time.Minute {
+		t.Errorf("the node tells %q until %v", n.LogLevel, n.LogUntil)
 	}
 }
 

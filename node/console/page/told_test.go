@@ -40,3 +40,15 @@ func TestPage_unknown(t *testing.T) {
 		}
 	}
 }
+
+// The page of a node says that an operator has raised the level of its log, and until when.
+func TestPage_logLevel(t *testing.T) {
+	api := answers()
+	nodes := api["nodes"].(map[string]any)["nodes"].([]state.Node)
+	until := time.Now().Add(10 * time.Minute)
+	nodes[0].LogLevel, nodes[0].LogUntil = "debug", &until
+	got := show(t, browser.Start(t), api, "nodes/n1", "console-log-level", browser.View{Width: laptop, Height: 800})
+	if want := "debug until " + until.Local().Format("15:04:05") + ", by an operator"; !strings.Contains(got.text, want) {
+		t.Errorf("no %q in %s", want, got.text)
+	}
+}

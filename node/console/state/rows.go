@@ -43,6 +43,9 @@ type Report struct {
 	Unread int `json:"unread,omitempty"`
 	// Store is why the store does not answer the node, or empty.
 	Store string `json:"store,omitempty"`
+	// LogLevel is the level that an operator has set for the node's log until LogUntil; absent if none has.
+	LogLevel string     `json:"log_level,omitempty"`
+	LogUntil *time.Time `json:"log_until,omitempty"`
 	// Now has the last value of each series that has one.
 	Now map[string]float64 `json:"now,omitempty"`
 	// Lines are small plots of some series.

@@ -1,5 +1,5 @@
 // The nodes, or one of them.
-import { el, section, text, time, link, measure, badge, redraw } from './dom.js';
+import { el, section, text, time, clock, link, measure, badge, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table } from './table.js';
 import { nodeColumns } from './overview.js';
@@ -60,6 +60,7 @@ const one = n => [
         fact('Roles', (n.roles || []).join(', ')),
         fact('Clock', n.skew ? `${n.skew} s ahead` : ''),
         fact('Store', text(n.store)),
+        fact('Log', n.log_until ? `${text(n.log_level)} until ${clock(n.log_until).slice(0, 8)}, by an operator` : ''),
       ),
     ),
     (n.reasons || []).length

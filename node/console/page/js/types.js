@@ -64,6 +64,8 @@
  * @property {number} [skipping]
  * @property {number} [unread]
  * @property {string} [store]
+ * @property {string} [log_level]
+ * @property {string} [log_until]
  * @property {Object<string, number>} [now]
  * @property {Object<string, Line>} [lines]
  */
