@@ -22,6 +22,7 @@ import (
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/replicate"
 	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/sqlstate"
 )
 
 // reporter turns what the parts of a node report into events.
@@ -256,9 +257,27 @@ func (r *reporter) statementEnded(s query.Ended) {
 	if s.Took < slowFrom || strings.Contains(s.Statement, "changes_follow") {
 		return
 	}
-	r.Record(state.Event{Kind: state.SlowStatement, User: s.User, Database: s.Database,
+	e := state.Event{Kind: state.SlowStatement, User: s.User, Database: s.Database,
 		Object: s.Application, Seconds: s.Took.Seconds(), Count: s.Rows, Examined: s.Examined,
-		Detail: strings.TrimSpace(s.Statement + "\n\n" + s.Plan)})
+		Detail: strings.TrimSpace(s.Statement + "\n\n" + s.Plan)}
+	e.Text = events.Slow(&e, howEnded(s))
+	r.Record(e)
+}
+
+// howEnded says what a statement did for as long as it took.
+func howEnded(s query.Ended) string {
+	switch {
+	case s.Cut:
+		return "was ended with its session after"
+	case s.Failed == nil:
+		return "took"
+	case s.Failed.Code == sqlstate.QueryCanceled:
+		if strings.HasSuffix(s.Failed.Message, "timeout") { // a setting of its session
+			return "was ended by its timeout after"
+		}
+		return "was cancelled after"
+	}
+	return "failed after"
 }
 
 // replicationFailed records that a replication has failed.

@@ -62,7 +62,7 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 		ss.Final(len(pieces) == 1)
 		p, err := ss.Simple(ctx, piece)
 		if err != nil {
-			ss.Fail()
+			ss.Fail(nil)
 			return nil, err
 		}
 		defer p.Close()
@@ -73,7 +73,7 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 				break
 			}
 			if err != nil {
-				ss.Fail()
+				ss.Fail(nil)
 				return nil, err
 			}
 			var fields []string
@@ -95,7 +95,7 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 		}
 	}
 	if err := ss.Commit(ctx); err != nil {
-		ss.Fail()
+		ss.Fail(nil)
 		return nil, err
 	}
 	return out, nil

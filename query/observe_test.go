@@ -10,6 +10,7 @@ import (
 
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec/exectest"
+	"github.com/divandb/divan/query/sqlstate"
 )
 
 // Each statement is reported when it has ended, with its rows, but never with a password.
@@ -45,8 +46,65 @@ func TestServer_Observe(t *testing.T) {
 			t.Error("a password is reported")
 		}
 	}
+	for _, e := range ended {
+		if (e.Failed != nil) == strings.HasPrefix(e.Statement, "SELECT generate") || e.Cut {
+			t.Errorf("%q is reported with the error %v", e.Statement, e.Failed)
+		}
+	}
 	if rows != 7 || !failed {
 		t.Errorf("%d rows, failed %v: %+v", rows, failed, ended)
+	}
+}
+
+// A statement is reported however it ends, and how.
+func TestServer_Observe_ends(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("cities")
+	for i := range 200 {
+		db.Put(fmt.Sprintf("c%03d", i), "{}")
+	}
+	const long = "SELECT count(*) FROM docs a, docs b, docs c, docs d WHERE a.id < b.id"
+	for way, end := range map[string]func(srv *query.Server, pid uint32) bool{
+		"cancelled":  func(srv *query.Server, pid uint32) bool { return srv.Wire().Cancel(pid) },
+		"terminated": func(srv *query.Server, pid uint32) bool { return srv.Wire().Terminate(pid) },
+	} {
+		t.Run(way, func(t *testing.T) {
+			reports := make(chan query.Ended, 100)
+			srv, addr := start(t, s, func(o *query.Options) { o.Observe = func(e query.Ended) { reports <- e } })
+			conn := dial(t, addr)
+			done := make(chan error, 1)
+			go func() {
+				_, err := conn.Exec(t.Context(), long)
+				done <- err
+			}()
+			for len(srv.Sessions()) == 0 || srv.Sessions()[0].State != "active" {
+				time.Sleep(time.Millisecond)
+			}
+			if !end(srv, srv.Sessions()[0].PID) {
+				t.Error("there is no such session")
+			}
+			if err := <-done; err == nil {
+				t.Error("the statement has not failed")
+			}
+			for {
+				select {
+				case e := <-reports:
+					if e.Statement != long {
+						continue
+					}
+					code := sqlstate.Code("")
+					if e.Failed != nil {
+						code = e.Failed.Code
+					}
+					if e.Cut != (way != "cancelled") || (code == sqlstate.QueryCanceled) != (way == "cancelled") {
+						t.Errorf("it is reported as %+v, %v", e, e.Failed)
+					}
+				case <-time.After(10 * time.Second):
+					t.Error("it is not reported")
+				}
+				return
+			}
+		})
 	}
 }
 

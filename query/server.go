@@ -21,6 +21,7 @@ import (
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
 )
 
@@ -145,6 +146,10 @@ type Ended struct {
 	Statement                   string // cut to 1 KB
 	Took                        time.Duration
 	Rows                        int64 // sent
+	// Failed is the error that the client was sent, or nil. Cut reports that the session ended before the statement: it
+	// was terminated, or its client is gone.
+	Failed *sqlstate.Error
+	Cut    bool
 	// Plan is what EXPLAIN (ANALYZE) shows of a query that took longer than Options.Slow, and Examined how many rows
 	// its reads have examined; otherwise empty.
 	Plan     string

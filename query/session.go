@@ -44,8 +44,9 @@ type session struct {
 	statements *statements
 	host       host
 	traced     *traced
-	slow       shownPlan // of the current statement, when it has ended
-	pieces     int64     // memory held for the statements of the current simple query
+	slow       shownPlan       // of the current statement, when it has ended
+	failed     *sqlstate.Error // of the current statement
+	pieces     int64           // memory held for the statements of the current simple query
 	*storeWriter
 
 	mu struct {
@@ -158,8 +159,8 @@ func (ss *session) IdleTimeout() time.Duration {
 }
 
 // Fail implements pgwire.Session. A statement, or the transaction block, has failed.
-func (ss *session) Fail() {
-	ss.traced.failed = true
+func (ss *session) Fail(e *sqlstate.Error) {
+	ss.traced.failed, ss.failed = true, e
 	ss.tx.fail()
 }
 
@@ -185,6 +186,11 @@ func (ss *session) Close() {
 	ss.locks.End()
 	ss.portals.closeThose(func(*portal) bool { return true })
 	ss.reads.end()
+	ss.mu.Lock()
+	if ss.mu.state == 'A' {
+		observe(ss, true)
+	}
+	ss.mu.Unlock()
 	ss.traced.follow("", "", "", ss.rows.Load())
 	ss.memory.Close()
 	ss.srv.forget(ss)
@@ -229,15 +235,12 @@ func (ss *session) mark(state byte, statement string) {
 		// The statements up to the next Sync are one transaction.
 		ss.types.Now = time.Now().Truncate(time.Microsecond)
 	}
-	ended := ss.mu.state == 'A' && (state != 'A' || statement != "")
-	if ended && ss.srv.opts.Observe != nil {
-		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
-			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since),
-			Rows: ss.rows.Load() - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
-		ss.slow = shownPlan{}
+	if ss.mu.state == 'A' && (state != 'A' || statement != "") {
+		observe(ss, false)
 	}
 	ss.mu.state = state
 	if statement != "" {
+		ss.failed = nil
 		if len(statement) > longestShown {
 			statement = types.Truncate(statement, longestShown-len(isCut)) + isCut
 		}
@@ -251,6 +254,16 @@ func (ss *session) mark(state byte, statement string) {
 		ss.mu.since = time.Now()
 	}
 	ss.mu.rowsBefore, ss.mu.running = ss.rows.Load(), shownPlan{}
+}
+
+// observe reports that a session's current statement has ended. The caller holds the lock.
+func observe(ss *session, cut bool) {
+	if ss.srv.opts.Observe != nil {
+		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
+			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since), Failed: ss.failed, Cut: cut,
+			Rows: ss.rows.Load() - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
+	}
+	ss.slow, ss.failed = shownPlan{}, nil
 }
 
 func (ss *session) describe() Session {

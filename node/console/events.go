@@ -125,6 +125,9 @@ func corrected(list []state.Event, d time.Duration) []state.Event {
 func (c *Console) Events(ctx context.Context, q EventQuery) state.EventPage {
 	all, absent := c.All(ctx)
 	page := state.EventPage{Now: time.Now().UTC(), Events: []state.Event{}, Absent: absent}
+	if since := events.Complete(all); !since.IsZero() {
+		page.Since = &since
+	}
 	page.Stories = events.Stories(all)
 	page.Stories = page.Stories[:min(len(page.Stories), maxStories)]
 	words := strings.Fields(strings.ToLower(q.Search))

@@ -220,7 +220,7 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	m := c.errorResponse("ERROR", e) // Fail may undo a change of the character set
 	if c.session != nil {
-		c.session.Fail()
+		c.session.Fail(e)
 	}
 	if in := c.copying; in != nil {
 		// What follows of the data is ignored. In the extended protocol it is discarded until Sync.

@@ -50,7 +50,7 @@ func (s *fakeSession) Parameters() []pgwire.Parameter {
 func (s *fakeSession) Status() byte { return s.status }
 
 func (s *fakeSession) IdleTimeout() time.Duration { return s.idle }
-func (s *fakeSession) Fail() {
+func (s *fakeSession) Fail(*sqlstate.Error) {
 	if s.status == 'T' {
 		s.status = 'E'
 	}

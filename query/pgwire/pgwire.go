@@ -123,8 +123,8 @@ type Session interface {
 	// IdleTimeout returns how long the client may now be silent; 0 means for ever. After that the connection ends with
 	// 25P03.
 	IdleTimeout() time.Duration
-	// Fail is called after every error sent. An open transaction becomes a failed one.
-	Fail()
+	// Fail is called after every error sent, with that error. An open transaction becomes a failed one.
+	Fail(e *sqlstate.Error)
 	// Sync ends what the extended protocol has open. Outside a transaction block it closes all portals, and calls
 	// Commit.
 	Sync(ctx context.Context) error

@@ -90,7 +90,7 @@ func (f *Feeds) Children(db ports.Database) (list []runtime.Spawn) {
 
 // Listen registers a listener for shards of a database. See System.Listen in package actors.
 func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
-	woken, end := f.listen(db, listener{}, shards)
+	woken, end := listen(f, db, listener{}, shards)
 	f.waiting.Add(1)
 	var once sync.Once
 	return woken, func() {
@@ -99,12 +99,14 @@ func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan
 	}
 }
 
-// ListenForUpkeep is Listen for what this node does by itself, such as keeping an index warm: it is no waiting feed.
-func (f *Feeds) ListenForUpkeep(db ports.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
-	return f.listen(db, listener{upkeep: true}, shards)
+// ForUpkeep returns Listen for what this node does by itself, such as keeping an index warm: it is no waiting feed.
+func ForUpkeep(f *Feeds) func(db ports.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
+	return func(db ports.Database, shards ...layer.ShardID) (<-chan struct{}, func()) {
+		return listen(f, db, listener{upkeep: true}, shards)
+	}
 }
 
-func (f *Feeds) listen(db ports.Database, l listener, shards []layer.ShardID) (woken <-chan struct{}, cancel func()) {
+func listen(f *Feeds, db ports.Database, l listener, shards []layer.ShardID) (woken <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	first := false
 	for _, shard := range shards {

@@ -33,7 +33,7 @@ type subscribers struct {
 }
 
 // listener says who listens.
-type listener struct{ upkeep bool } // this node itself, see Feeds.ListenForUpkeep
+type listener struct{ upkeep bool } // this node itself, see ForUpkeep
 
 // follower is another node that follows a shard.
 type follower struct {

@@ -66,7 +66,8 @@ var kinds = map[state.EventKind]kind{
 	state.StoreBack: {severity: state.Good, log: "the store answers again",
 		about: "the store answers again", advice: "nothing"},
 	state.SlowStatement: {severity: state.Warning, log: "a statement was slow", limited: true,
-		about: "an SQL statement took more than 2 s; `detail` has its plan", advice: "find a view or an index for it"},
+		about: "an SQL statement took more than 2 s, also until it was cancelled, failed, or was ended with its session, as " +
+			"its text says; `detail` has its plan", advice: "find a view or an index for it"},
 	state.IndexErrors: {severity: state.Warning, log: "views skip documents",
 		about:  "views skip documents whose map functions failed; again when they are twice as many",
 		advice: "see `_design/{ddoc}/_errors`"},
@@ -143,8 +144,7 @@ func text(e *state.Event) string {
 	case state.StoreBack:
 		return "the store answers again, after " + duration(e)
 	case state.SlowStatement:
-		return fmt.Sprintf("a statement of %s in %s took %s%s", of(e.User, "a session"), e.Database, duration(e),
-			rows(e))
+		return Slow(e, "took")
 	case state.IndexErrors:
 		return fmt.Sprintf("views of %s in %s skip %d %s", e.Object, e.Database, e.Count, plural(e.Count, "document"))
 	case state.DiskLow, state.Degraded:
@@ -171,6 +171,13 @@ func StoreLost(reason string) string {
 		return "the store " + rest
 	}
 	return "the store does not answer: " + reason
+}
+
+// Slow is the text of an event of a slow statement. ended says what it did for as long as it took: "took", or "was
+// cancelled after".
+func Slow(e *state.Event, ended string) string {
+	return fmt.Sprintf("a statement of %s in %s %s %s%s", cmp.Or(e.User, "a session"), e.Database, ended, duration(e),
+		rows(e))
 }
 
 func by(e *state.Event) string {

@@ -212,6 +212,42 @@ func OfStories(list []state.Event) []state.Event {
 	return slices.DeleteFunc(list, func(e state.Event) bool { return !ofStories[e.Kind] })
 }
 
+// Complete returns from when on no event of a node is missing in a list of Merge of all there are, or zero if there is
+// none. What a node has seen before it was started it has forgotten, and it keeps a certain number of events that anyone
+// can cause.
+func Complete(merged []state.Event) (since time.Time) {
+	type node struct {
+		oldest    time.Time // event
+		stranger  time.Time // the oldest event that anyone can cause
+		strangers int
+		started   bool // it is known when it was started
+	}
+	of := map[string]*node{}
+	for _, e := range merged { // newest first
+		n := of[e.Node]
+		if n == nil {
+			n = &node{}
+			of[e.Node] = n
+		}
+		n.oldest = e.At
+		if kinds[e.Kind].limited {
+			n.strangers, n.stranger = n.strangers+1, e.At
+		}
+		if e.Kind == state.NodeStarted {
+			n.started, since = true, later(since, e.At)
+		}
+	}
+	for _, n := range of {
+		if !n.started {
+			since = later(since, n.oldest)
+		}
+		if n.strangers >= maxStrangers {
+			since = later(since, n.stranger)
+		}
+	}
+	return since
+}
+
 // Changes returns a number that grows with each event, and a channel that is closed by the next one.
 func (r *Recorder) Changes() (n int64, next <-chan struct{}) {
 	r.mu.Lock()

@@ -3,6 +3,7 @@ package events_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -419,4 +420,34 @@ func TestStories_store(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is not told may have been forgotten before the last start of a node, and where strangers have displaced it.
+func TestComplete(t *testing.T) {
+	started := func(node string, s float64) state.Event {
+		return state.Event{ID: fmt.Sprint(node, "/a/", s), Node: node, At: at(s), Kind: state.NodeStarted}
+	}
+	base := []state.Event{started("n1", 0), started("n2", 60),
+		{ID: "n1/a/2", Node: "n1", At: at(100), Kind: state.MemberJoined, Member: "n3"}}
+	for want, more := range map[float64][]state.Event{
+		60: nil,
+		90: {started("n1", 90)},
+		80: {{ID: "n3/a/1", Node: "n3", At: at(80), Kind: state.StoreLost},
+			{ID: "n3/a/2", Node: "n3", At: at(200), Kind: state.StoreBack}}, // which has forgotten its start
+	} {
+		if got := events.Complete(events.Merge(base, more)); !got.Equal(at(want)) {
+			t.Errorf("since %v, want %v", got, at(want))
+		}
+	}
+	if got := events.Complete(nil); !got.IsZero() {
+		t.Errorf("of nothing: %v", got)
+	}
+	r := events.New("n1", slog.New(slog.DiscardHandler))
+	r.Record(state.Event{Kind: state.NodeStarted, At: at(0)})
+	for i := range 400 {
+		r.Record(state.Event{Kind: state.SlowStatement, At: at(float64(60 * i))})
+	}
+	if got := events.Complete(events.Merge(r.List(time.Time{}, 1000))); !got.Equal(at(60 * 200)) {
+		t.Errorf("after many statements: since %v", got)
+	}
 }

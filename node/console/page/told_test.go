@@ -52,3 +52,14 @@ func TestPage_logLevel(t *testing.T) {
 		t.Errorf("no %q in %s", want, got.text)
 	}
 }
+
+// That there was no slow statement is only known since the node that was started last.
+func TestPage_noSlowStatement(t *testing.T) {
+	api := answers()
+	since := time.Date(2026, 11, 29, 12, 0, 3, 0, time.UTC)
+	api["events"] = state.EventPage{Events: []state.Event{}, Stories: []state.Story{}, Since: &since}
+	got := show(t, browser.Start(t), api, "sessions", "console-no-slow-statement", browser.View{Width: laptop, Height: 800})
+	if want := "two seconds since 11/29/2026"; !strings.Contains(got.text, want) {
+		t.Errorf("no %q in %s", want, got.text)
+	}
+}

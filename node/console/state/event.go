@@ -123,6 +123,9 @@ type EventPage struct {
 	Stories []Story   `json:"stories"`
 	// Next continues the list after the last event, or is empty at its end.
 	Next string `json:"next"`
+	// Since is from when on no event is missing of the nodes that have answered: each keeps its events in memory since
+	// it was started, and not too many of them. Absent if that is not known.
+	Since *time.Time `json:"since,omitempty"`
 	// Absent are the nodes that have not answered.
 	Absent []Absent `json:"absent"`
 }

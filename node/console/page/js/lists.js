@@ -234,7 +234,13 @@ export const sessions = (place, say) => {
             'Slow statements',
             p.events.length
               ? table('Slow statements', eventColumns, p.events)
-              : el('p', { class: 'none' }, 'No statement has taken longer than two seconds.'),
+              : el(
+                  'p',
+                  { class: 'none' },
+                  'No statement has taken longer than two seconds',
+                  p.since ? [' since ', el('span', { title: text(p.since) }, new Date(p.since).toLocaleString())] : '',
+                  '. Nodes keep this in memory.',
+                ),
           ),
         );
       },

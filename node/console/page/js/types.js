@@ -224,6 +224,7 @@
  * @property {Array<Event>} events
  * @property {Array<Story>} stories
  * @property {string} next
+ * @property {string} [since]
  * @property {Array<Absent>} absent
  */
 

@@ -1,0 +1,38 @@
+package node
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// A slow statement is told however it ended, and how.
+func TestReporter_statementEnded(t *testing.T) {
+	failed := func(code sqlstate.Code, message string) *sqlstate.Error { return sqlstate.New(code, "%s", message) }
+	for want, s := range map[string]query.Ended{
+		"took 4.8 s: it examined 30 and returned 7 rows": {Rows: 7, Examined: 30},
+		"was cancelled after 4.8 s":                      {Failed: failed(sqlstate.QueryCanceled, "due to user request")},
+		"was ended by its timeout after 4.8 s":           {Failed: failed(sqlstate.QueryCanceled, "due to statement timeout")},
+		"was ended with its session after 4.8 s":         {Cut: true},
+		"failed after 4.8 s":                             {Failed: failed(sqlstate.DivisionByZero, "division by zero")},
+	} {
+		r := reporter{Recorder: events.New("n1", slog.New(slog.DiscardHandler))}
+		s.User, s.Database, s.Statement = "anna", "orders", "SELECT 1"
+		s.Took = 1900 * time.Millisecond
+		r.statementEnded(s)
+		s.Took = 4800 * time.Millisecond
+		r.statementEnded(s)
+		var got []string
+		for _, e := range r.List(time.Time{}, 10) {
+			got = append(got, e.Text)
+		}
+		if fmt.Sprint(got) != "[a statement of anna in orders "+want+"]" {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+}
