@@ -3,10 +3,12 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -23,6 +25,7 @@ type own struct{ *Node }
 
 func (n own) here() console.Here {
 	begun := time.Now().UTC()
+	aside := sync.OnceValue(func() *layer.Store { return n.store.Aside() }) // the store is opened later
 	return console.Here{
 		Members: n.shownMembers,
 		Awaited: func() int {
@@ -69,7 +72,23 @@ func (n own) here() console.Here {
 			return n.store.Names(ctx, layer.NamesOptions{Limit: -1})
 		},
 		Database: n.shownDatabase,
-		Storage:  n.shownStorage, Scripts: n.shownScripts, Settings: n.shownSettings,
+		Version: func(ctx context.Context, name string) (v console.Version, err error) {
+			db, err := aside().Database(ctx, name)
+			if err != nil {
+				return v, err
+			}
+			info, err := db.Info(ctx)
+			return console.Version{ID: fmt.Sprint(info.UUID, " ", info.UpdateSeq, " ", info.PurgeSeq),
+				Entries: info.DocCount + info.DocDelCount}, err
+		},
+		InConflict: func(ctx context.Context, name string) (int64, error) {
+			db, err := aside().Database(ctx, name)
+			if err != nil {
+				return 0, err
+			}
+			return inConflict(ctx, db)
+		},
+		Storage: n.shownStorage, Scripts: n.shownScripts, Settings: n.shownSettings,
 		Cluster: n.shownCluster,
 		Used: func(visit func(name string, done console.Use)) {
 			n.store.EachCounted(func(name string, c layer.Counted) {
@@ -348,6 +367,23 @@ func (n own) shownDatabase(ctx context.Context, name string, whole bool) (state.
 	count := len(indexes)
 	shown.Indexes = &count
 	return shown, nil
+}
+
+// inConflict counts the documents that have several leaves which are not deleted.
+func inConflict(ctx context.Context, db *layer.Database) (n int64, err error) {
+	pass, err := db.Changes(ctx, layer.ChangesOptions{Limit: -1, InConflict: true, Uncounted: true})
+	if err != nil {
+		return 0, err
+	}
+	for c, err := range pass.Rows {
+		if err != nil {
+			return 0, err
+		}
+		if c.InConflict {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // storeWithin bounds the wait for the store's answer. The console gives a node a second.

@@ -45,6 +45,7 @@ type Console struct {
 
 	overviews overviews
 	contents  contents
+	conflicts conflicts
 	failures  failures
 
 	streams chan struct{} // has an element for each stream to a page

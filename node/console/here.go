@@ -43,6 +43,9 @@ type Here struct {
 	Databases    func(ctx context.Context) iter.Seq2[string, error]
 	// Database is what the store knows about a database. Without whole, Indexes is nil, which is cheaper.
 	Database func(ctx context.Context, name string, whole bool) (state.Database, error)
+	// Version reads the version of a database, and InConflict counts its documents that are in conflict.
+	Version    func(ctx context.Context, name string) (Version, error)
+	InConflict func(ctx context.Context, name string) (int64, error)
 	// Storage, Scripts and Settings are those of this node. P50 and P99, and Changed and Nodes, are not set.
 	Storage  func(ctx context.Context) state.Storage
 	Scripts  func() state.Scripts

@@ -24,7 +24,7 @@ type view func(ctx context.Context, r *http.Request) (any, error)
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
 // streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, tree, sessions, tasks,
 // storage, scripts, settings, events.
-// GET plots and series are answered only. POST act does what an Action says, and POST sql runs a Statement; both need
+// GET plots, series and conflicts are answered only. POST act does what an Action says, and POST sql runs a Statement; both need
 // the token of GET token. The caller decides who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
 
@@ -59,6 +59,7 @@ func (p pages) handler(prefix string) http.Handler {
 	mux.HandleFunc("GET "+prefix+"/series", func(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, history.All())
 	})
+	mux.HandleFunc("GET "+prefix+"/conflicts", p.conflicts)
 	mux.HandleFunc("GET "+prefix+"/token", p.token)
 	mux.HandleFunc("POST "+prefix+"/act", p.act)
 	mux.HandleFunc("POST "+prefix+"/sql", p.sql)

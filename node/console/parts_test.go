@@ -39,6 +39,9 @@ type parts struct {
 	did       []string
 	lost      error // of the store
 	deaf      bool  // it does not say whether it has set the level of the log
+	// The versions of databases, and the entries of their feeds.
+	versions map[string]int
+	entries  map[string]int64
 }
 
 func (p *parts) use(name string, u console.Use) {
@@ -169,6 +172,20 @@ func (p *parts) here(node string, nodes int) console.Here {
 			}
 			indexes := int(n % 7)
 			return state.Database{Name: name, Docs: &n, Indexes: &indexes}, nil
+		},
+		Version: func(_ context.Context, name string) (v console.Version, err error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return console.Version{ID: fmt.Sprint(p.versions[name]), Entries: p.entries[name]}, p.lost
+		},
+		InConflict: func(ctx context.Context, name string) (int64, error) {
+			p.reads.Add(1)
+			select {
+			case <-time.After(p.slow):
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+			return int64(len(name)), nil
 		},
 		Used: func(visit func(string, console.Use)) {
 			p.mu.Lock()

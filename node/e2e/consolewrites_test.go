@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/scripts/browser"
 )
 
@@ -21,6 +22,16 @@ func TestConsole_Conflicts(t *testing.T) {
 	}
 	p := showing(t, b, node, "databases/orders", browser.View{})
 	p.WaitText("1 document in conflict")
+	counted := func(want int64) {
+		t.Helper()
+		var page state.ConflictsPage
+		c.into("/_dashboard/api/conflicts?database=orders&database=nothing", &page)
+		if list := page.Databases; len(list) != 2 || list[0].Documents == nil || *list[0].Documents != want ||
+			list[1].Documents != nil || list[1].Error == "" {
+			t.Errorf("counted %+v, want %d", list, want)
+		}
+	}
+	counted(1)
 	p.Eval(`[...document.querySelectorAll('#view a')].find(a => a.textContent.includes('in conflict')).click()`, nil)
 	p.WaitText("1 shown")
 	p.Eval(`location.hash = '#/databases/orders/doc/o1'`, nil)
@@ -57,6 +68,9 @@ func TestConsole_Conflicts(t *testing.T) {
 	p.Eval(`location.hash = '#/databases/orders'`, nil)
 	p.WaitText("no document in conflict")
 	p.WaitText("Refused writes")
+	counted(0)
+	p.Eval(`location.hash = '#/databases'`, nil)
+	p.Wait(`document.querySelector('td[data-name="In conflict"]')?.innerText === '0'`)
 	well(t, p)
 }
 

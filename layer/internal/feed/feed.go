@@ -26,6 +26,9 @@ type ChangesOptions struct {
 	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
 	Conflicts   bool // with IncludeDocs: sets Doc.Conflicts
 	AllLeaves   bool // style=all_docs: all Leaves of every row; no extra read if BranchCount is 1 (C5)
+	InConflict  bool // sets Change.InConflict; no extra read if BranchCount is 1
+	// Uncounted leaves the rows out of Counts: nobody has asked for them.
+	Uncounted bool
 	// IDs, unless nil, and Only restrict the pass to some documents (DesignOnly is the only subset that has a feed).
 	// Their entries are found by id, without reading the feed, so that such a pass over a large feed is cheap. Pending
 	// counts only these documents.
@@ -45,6 +48,8 @@ type Change struct {
 	Deleted bool
 	Leaves  []db.Rev      // the winner first; only the winner without AllLeaves
 	Doc     *rev.Document // set with IncludeDocs
+	// InConflict, with the option, is whether the document is there and has another leaf that is not deleted.
+	InConflict bool
 }
 
 // ChangesPass reads the feed once, up to the present. A row is valid until the next one.
@@ -84,7 +89,7 @@ func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, 
 		Rows: func(yield func(Change, error) bool) {
 			defer s.Close()
 			f.Yield = yield
-			defer func() { d.Count(func(c *db.Counts) { c.Changes.Add(f.uncounted) }) }()
+			defer f.count()
 			if err := f.Run(); err != nil && !f.refused {
 				yield(Change{}, err)
 			}
@@ -178,7 +183,7 @@ func (f *Feed) run() error {
 		return f.noteTotal()
 	}
 	f.queue = rev.DocPipe[feedPending]{S: f.S, Emit: f.emit}
-	if f.O.IncludeDocs || f.O.AllLeaves {
+	if f.O.IncludeDocs || f.O.AllLeaves || f.O.InConflict {
 		f.queue.Needs = func(p *feedPending) *rev.DocNeeds { return &p.needs }
 	}
 	// The caller may not expect Match to run concurrently with the consumer of rows.
@@ -300,7 +305,7 @@ func (f *Feed) take(e *Entry) (more bool, err error) {
 		return true, nil
 	}
 	p.needs = rev.DocNeeds{Id: e.Id, Rev: e.Rev, WantsBody: f.O.IncludeDocs,
-		WantsTree: e.Branches > 1 && (f.O.AllLeaves || f.O.IncludeDocs && f.O.Conflicts)}
+		WantsTree: e.Branches > 1 && (f.O.AllLeaves || f.O.InConflict || f.O.IncludeDocs && f.O.Conflicts)}
 	if p.needs.WantsBody && e.raw != nil {
 		p.needs.Key = f.S.Keys.BodyOf(&f.own, e.raw, nil)
 	}
@@ -333,14 +338,22 @@ func (f *Feed) emit(p *feedPending) (more bool, err error) {
 			c.Doc.Conflicts = tree.Conflicts(false)
 		}
 	}
+	c.InConflict = f.O.InConflict && !c.Deleted && p.needs.Tree != nil && len(p.needs.Tree.Conflicts(false)) > 0
 	f.Last, f.passed = c.Seq, p.scanned
 	if f.uncounted++; f.uncounted == countEvery {
-		f.S.D.Count(func(c *db.Counts) { c.Changes.Add(f.uncounted) })
-		f.uncounted = 0
+		f.count()
 	}
 	f.yielded++
 	f.refused = !f.Yield(*c, nil)
 	return !f.refused, nil
+}
+
+// count counts the rows that were yielded since the last call.
+func (f *Feed) count() {
+	if !f.O.Uncounted {
+		f.S.D.Count(func(c *db.Counts) { c.Changes.Add(f.uncounted) })
+	}
+	f.uncounted = 0
 }
 
 // atEnd records the results of a pass that has reached the end: the newest sequence at its read version, and whether

@@ -76,6 +76,8 @@ func answers() map[string]any {
 				Done: 42_000, Total: 100_000, Rate: 5200, Left: pointer(11.0)}}},
 		"nodes":     map[string]any{"now": now, "nodes": []state.Node{node("n1", "ok", "it works", true)}},
 		"databases": list(databases, 10_000),
+		"conflicts": state.ConflictsPage{Now: now, Databases: []state.Conflicts{{Database: "orders", Documents: pointer(int64(3)),
+			Entries: 12}, {Database: "customers", Entries: 1_234_579}}},
 		"jobs": list([]state.Job{{Type: "index", ID: "orders/0519c025", State: "running", Worker: "n3", Token: 7,
 			Updated: pointer(ago(1)), Created: pointer(ago(7200)), Lease: 2}, {Type: "index", ID: "old/4567", State: "pending", Failures: 2,
 			Error: "rows of one document exceed a transaction", Updated: pointer(ago(30))}}, 2),

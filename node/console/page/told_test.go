@@ -1,10 +1,13 @@
 package page_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	consolepage "github.com/divandb/divan/node/console/page"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/scripts/browser"
 )
@@ -61,5 +64,49 @@ func TestPage_noSlowStatement(t *testing.T) {
 	got := show(t, browser.Start(t), api, "sessions", "console-no-slow-statement", browser.View{Width: laptop, Height: 800})
 	if want := "two seconds since 11/29/2026"; !strings.Contains(got.text, want) {
 		t.Errorf("no %q in %s", want, got.text)
+	}
+}
+
+// The list of databases shows how many documents are in conflict. Of large databases they are counted on a click.
+func TestPage_conflicts(t *testing.T) {
+	api := answers()
+	page := func(orders state.Conflicts) state.ConflictsPage {
+		orders.Database, orders.Entries = "orders", 1_234_579
+		return state.ConflictsPage{Databases: []state.Conflicts{{Database: "customers", Documents: pointer(int64(17)), Entries: 40},
+			{Database: "invoices", Documents: pointer(int64(0)), Entries: 3}, orders}} // sessions was not read in time
+	}
+	api["conflicts"] = page(state.Conflicts{})
+	mux := http.NewServeMux()
+	mux.Handle("/_dashboard/", consolepage.Handler("/_dashboard/"))
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		switch name := strings.TrimPrefix(r.URL.Path, "/_dashboard/api/"); {
+		case q.Get("live") != "":
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+		case q.Get("asked") != "":
+			answer(w, map[string]any{name: page(state.Conflicts{Documents: pointer(int64(4711))})}, name)
+		default:
+			if name == "conflicts" && strings.Join(q["database"], " ") != "customers invoices orders sessions" {
+				t.Errorf("it asks for %v", q["database"])
+			}
+			answer(w, api, name)
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	p := browser.Start(t).Open(server.URL+"/_dashboard/#/databases", browser.View{Width: laptop, Height: 800})
+	defer p.Close()
+	cells := func() (all []string) {
+		p.Eval(`[...document.querySelectorAll('td[data-name="In conflict"]')].map(td => td.innerText.trim())`, &all)
+		return all
+	}
+	p.Wait(`document.body.innerText.includes('17')`)
+	if got := strings.Join(cells(), "|"); got != "17|0|count|–" {
+		t.Errorf("the list shows %s", got)
+	}
+	p.Eval(`document.querySelector('td[data-name="In conflict"] button').click()`, nil)
+	p.Wait(`document.body.innerText.includes('4,711')`)
+	if got := strings.Join(cells(), "|"); got != "17|0|4,711|–" {
+		t.Errorf("after a click the list shows %s", got)
 	}
 }

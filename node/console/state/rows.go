@@ -134,6 +134,22 @@ type Database struct {
 	FeedLine  *Line `json:"feed_line,omitempty"`
 }
 
+// ConflictsPage says how many documents of databases are in conflict. Databases that were not read in time are missing.
+type ConflictsPage struct {
+	Now       time.Time   `json:"now"`
+	Databases []Conflicts `json:"databases"`
+}
+
+// Conflicts is how many documents of a database are in conflict.
+type Conflicts struct {
+	Database string `json:"database"`
+	// Documents is how many are in conflict; absent if they were not counted: there are too many documents, or Error.
+	Documents *int64 `json:"documents,omitempty"`
+	// Entries is how many documents are read to count them, deleted ones too.
+	Entries int64  `json:"entries"`
+	Error   string `json:"error,omitempty"`
+}
+
 // Shard is a changes shard that a node watches.
 type Shard struct {
 	Node     string `json:"node"`

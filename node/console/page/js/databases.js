@@ -54,6 +54,108 @@ const columns = [
   { title: 'Feed rows', sort: 'feed', cell: d => rate(d.feed, d.feed_line, `${text(d.name)}: feed rows`), number: true },
 ];
 
+const askEvery = 5000, // ms between two questions about the databases that a list shows, at least
+  askSeldom = 60000, // at most, while there are no answers or nobody looks
+  askedWithin = 65000; // for one that somebody has asked for
+
+/**
+ * How many documents are in conflict, of the databases that a list shows: its column, seen, for option read of a list,
+ * and ends. The node counts those of small databases that have changed, when it is asked, and others on a click.
+ */
+const conflictsOfAll = () => {
+  const known = new Map(); // Conflicts by database, with counting and old
+  let rows = [],
+    again = () => {},
+    answered = '', // the figures of the rows that the answer is about
+    timer = 0,
+    last = 0,
+    pause = askEvery,
+    asking = false,
+    stopped = false;
+  const figures = () => JSON.stringify(rows.map(d => [d.name, d.docs, d.deleted, d.bytes, d.error]));
+  const show = () => {
+    if (!stopped) again();
+  };
+  const learn = c => {
+    const before = known.get(c.database);
+    const old = c.documents === undefined && before && before.documents !== undefined && !c.error;
+    known.set(c.database, old ? { ...c, documents: before.documents, old } : c);
+  };
+  const ask = async () => {
+    timer = 0;
+    last = Date.now();
+    const about = figures(),
+      names = rows.map(d => d.name);
+    asking = true;
+    try {
+      const found = (await read('conflicts', { database: names })).databases;
+      found.forEach(learn);
+      pause = askEvery;
+      if (found.length === names.length) answered = about; // otherwise some were not read in time
+    } catch {
+      pause = Math.min(askSeldom, 2 * pause); // the list says that the node or the store does not answer
+    }
+    asking = false;
+    show();
+  };
+  const plan = () => {
+    if (stopped || asking || timer || !rows.length || figures() === answered) return;
+    timer = setTimeout(ask, Math.max(0, last + (document.hidden ? askSeldom : pause) - Date.now()));
+  };
+  const countOne = async name => {
+    const before = known.get(name);
+    known.set(name, { ...before, counting: true, error: '' });
+    show();
+    try {
+      (await read('conflicts', { database: name, asked: true }, askedWithin)).databases.forEach(learn);
+    } catch (e) {
+      known.set(name, { ...before, error: e.message });
+    }
+    show();
+  };
+  const cell = d => {
+    const c = d.conflicts;
+    if (!c) return el('span', { class: 'dim' }, '–');
+    if (c.counting) return el('span', { class: 'dim' }, 'counting …');
+    const n =
+      c.documents === undefined
+        ? ''
+        : c.documents
+          ? link(['databases', d.name, 'docs'], count(c.documents), { show: 'conflicts' })
+          : '0';
+    if (n && !c.old) return n;
+    if (c.error && !c.entries) return el('span', { class: 'dim', title: text(c.error) }, '–');
+    return [
+      n ? [n, el('span', { class: 'dim' }, ' before the last changes ')] : '',
+      el(
+        'button',
+        {
+          title: `reads ${plural(c.entries, 'document')}`,
+          'aria-label': `Count documents in conflict in ${text(d.name)}`,
+          click: () => countOne(d.name),
+        },
+        'count',
+      ),
+      c.error ? el('span', { class: 'bad' }, ` ${text(c.error)}`) : '',
+    ];
+  };
+  return {
+    column: { title: 'In conflict', cell, number: true },
+    seen: (p, showAgain) => {
+      again = showAgain;
+      rows = p.rows;
+      const names = new Set(rows.map(d => d.name));
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name); // a page back it is asked for again
+      for (const d of rows) d.conflicts = known.get(d.name);
+      plan();
+    },
+    ends: () => {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+};
+
 const none = what => () => el('p', { class: 'none' }, what);
 
 const create = () => {
@@ -300,7 +402,21 @@ const one = (place, say, name) => {
 export const databases = (place, say, [name, ...rest]) => {
   if (name === undefined) {
     place.append(create());
-    return list(place, 'databases', 'Databases', columns, none('There is no database yet.'), say);
+    const conflicts = conflictsOfAll();
+    const at = columns.findIndex(c => c.sort === 'deleted');
+    const ends = list(
+      place,
+      'databases',
+      'Databases',
+      [...columns.slice(0, at), conflicts.column, ...columns.slice(at)],
+      none('There is no database yet.'),
+      say,
+      { read: conflicts.seen },
+    );
+    return () => {
+      conflicts.ends();
+      ends();
+    };
   }
   if (rest[0] === 'failures') return failures(place, say, name, rest[1]);
   if (rest.length) return documents(place, say, name, rest);

@@ -15,7 +15,8 @@ const api = '/_dashboard/api/';
 export const address = (view, params) => {
   const u = new URL(api + view, location.origin);
   for (const [k, v] of Object.entries(params || {}))
-    if (v !== '' && v !== undefined && v !== null && v !== false) u.searchParams.set(k, v);
+    if (Array.isArray(v)) v.forEach(each => u.searchParams.append(k, each));
+    else if (v !== '' && v !== undefined && v !== null && v !== false) u.searchParams.set(k, v);
   return u;
 };
 
@@ -230,9 +231,9 @@ const view = async (name, params, init) => {
   throw refused(r, body.reason);
 };
 
-/** Reads a view once. */
-export const read = async (name, params) => {
-  const r = await view(name, params, { signal: AbortSignal.timeout(answerWithin) });
+/** Reads a view once, which may take some time, in milliseconds. */
+export const read = async (name, params, within = answerWithin) => {
+  const r = await view(name, params, { signal: AbortSignal.timeout(within) });
   const body = JSON.parse(await arriving(r.text()));
   serverTime(body.now);
   return body;

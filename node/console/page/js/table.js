@@ -110,9 +110,9 @@ export const pages = (q, next, before, turned) => {
 };
 
 /**
- * Shows a list of the server in a place. more are further parameters, and read, if given, gets each state. In the
- * address the names of its search, order and page begin with as: a view can have several lists. Returns a function that
- * ends it.
+ * Shows a list of the server in a place. more are further parameters, and read, if given, gets each state and what
+ * shows it again, if read has changed it. In the address the names of its search, order and page begin with as: a view
+ * can have several lists. Returns a function that ends it.
  */
 export const list = (place, view, caption, columns, empty, say, { asks = false, more = {}, as = '', read } = {}) => {
   const told = given(),
@@ -175,7 +175,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   const show = p => {
     page = p;
     waiting(false);
-    if (read) read(p);
+    if (read) read(p, () => page && show(page));
     total.textContent = shown(
       `${count(p.total)} ${q.search ? 'found' : 'in all'}` +
         (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join(''),
