@@ -56,8 +56,8 @@ func TestWatcher_reportSkips(t *testing.T) {
 func TestWatcher_lag(t *testing.T) {
 	var list []actors.IndexInfo
 	var failed error
-	w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler)), lag: &atomic.Int64{}, away: &storeAway{}, probed: time.Now(),
-		skips: &atomic.Pointer[skipping]{}, survey: survey.New(survey.Store{}, nil),
+	w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler)), lag: &atomic.Int64{}, away: &storeAway{},
+		probed: time.Now(), skips: &atomic.Pointer[skipping]{}, survey: survey.New(survey.Store{}, nil),
 		ready:   func(context.Context) error { return failed },
 		indexes: func(context.Context, int) ([]actors.IndexInfo, error) { return list, failed }}
 	look := func(want int64) {
@@ -84,7 +84,8 @@ func TestWatcher_probe(t *testing.T) {
 		var took, idle time.Duration
 		noted := 0
 		var failed error
-		w := &watcher{probed: time.Now(), away: &storeAway{}, lag: &atomic.Int64{}, events: events.New("n1", slog.New(slog.DiscardHandler)),
+		w := &watcher{probed: time.Now(), away: &storeAway{}, lag: &atomic.Int64{},
+			events: events.New("n1", slog.New(slog.DiscardHandler)),
 			ready: func(context.Context) error {
 				time.Sleep(took)
 				return failed

@@ -260,8 +260,9 @@ func (ss *session) mark(state byte, statement string) {
 func observe(ss *session, cut bool) {
 	if ss.srv.opts.Observe != nil {
 		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
-			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since), Failed: ss.failed, Cut: cut,
-			Rows: ss.rows.Load() - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
+			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since),
+			Failed: ss.failed, Cut: cut, Rows: ss.rows.Load() - ss.mu.rowsBefore, Plan: ss.slow.text,
+			Examined: ss.slow.examined})
 	}
 	ss.slow, ss.failed = shownPlan{}, nil
 }

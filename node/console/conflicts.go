@@ -21,8 +21,8 @@ const (
 	maxCounted = 20_000
 )
 
-// Version is a state of a database, which changes with each of its documents, and how many entries its feed has: one for
-// each document, deleted or not.
+// Version is a state of a database, which changes with each of its documents, and how many entries its feed has: one
+// for each document, deleted or not.
 type Version struct {
 	ID      string
 	Entries int64
@@ -112,8 +112,8 @@ func (p pages) conflicts(w http.ResponseWriter, r *http.Request) {
 	form := r.URL.Query()
 	names, asked := form["database"], form.Get("asked") == "true"
 	if len(names) == 0 || len(names) > table.MaxLimit || asked && len(names) > 1 {
-		refuse(w, http.StatusBadRequest, "`database` must be given, once for each of up to 500 databases, and once with "+
-			"`asked`.")
+		refuse(w, http.StatusBadRequest, "`database` must be given, once for each of up to 500 databases, and once "+
+			"with `asked`.")
 		return
 	}
 	found := conflictsOf(r.Context(), p.c, names, asked)

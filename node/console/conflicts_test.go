@@ -43,8 +43,9 @@ func TestConsole_Conflicts(t *testing.T) {
 		ask := func(query, want string, counts int64) {
 			t.Helper()
 			before := p.reads.Load()
-			if status, got := get(query); status != http.StatusOK || got != want || p.reads.Load()-before != counts {
-				t.Errorf("%s: %d %q, %d are counted; want %q, %d", query, status, got, p.reads.Load()-before, want, counts)
+			status, got := get(query)
+			if n := p.reads.Load() - before; status != http.StatusOK || got != want || n != counts {
+				t.Errorf("%s: %d %q, %d are counted; want %q, %d", query, status, got, n, want, counts)
 			}
 		}
 		ask("database=a&database=full&database=large", "a=1 full=4 large ", 2)

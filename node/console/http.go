@@ -24,8 +24,8 @@ type view func(ctx context.Context, r *http.Request) (any, error)
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
 // streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, tree, sessions, tasks,
 // storage, scripts, settings, events.
-// GET plots, series and conflicts are answered only. POST act does what an Action says, and POST sql runs a Statement; both need
-// the token of GET token. The caller decides who may see and do this.
+// GET plots, series and conflicts are answered only. POST act does what an Action says, and POST sql runs a Statement;
+// both need the token of GET token. The caller decides who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
 
 // pages serves what pages show.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/scripts/browser"
 )
 
@@ -24,7 +23,12 @@ func TestConsole_Conflicts(t *testing.T) {
 	p.WaitText("1 document in conflict")
 	counted := func(want int64) {
 		t.Helper()
-		var page state.ConflictsPage
+		var page struct {
+			Databases []struct {
+				Documents *int64
+				Error     string
+			}
+		}
 		c.into("/_dashboard/api/conflicts?database=orders&database=nothing", &page)
 		if list := page.Databases; len(list) != 2 || list[0].Documents == nil || *list[0].Documents != want ||
 			list[1].Documents != nil || list[1].Error == "" {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/divandb/divan/node/console/state"
 )
 
 type eventPage struct {
@@ -165,10 +163,15 @@ func TestConsole_SettingsInForce(t *testing.T) {
 	if len(list.Rows) != 1 || !strings.HasPrefix(list.Rows[0].Value, "debug until ") || !list.Rows[0].Changed {
 		t.Errorf("the level of the log: %+v", list.Rows)
 	}
-	var nodes struct{ Nodes []state.Node }
+	var nodes struct {
+		Nodes []struct {
+			Level string    `json:"log_level"`
+			Until time.Time `json:"log_until"`
+		}
+	}
 	c.into("/_dashboard/api/nodes", &nodes)
-	if n := nodes.Nodes[0]; n.LogLevel != "debug" || n.LogUntil == nil || time.Until(*n.LogUntil) < 9*time.Minute {
-		t.Errorf("the node tells %q until %v", n.LogLevel, n.LogUntil)
+	if n := nodes.Nodes[0]; n.Level != "debug" || time.Until(n.Until) < 9*time.Minute {
+		t.Errorf("the node tells %q until %v", n.Level, n.Until)
 	}
 }
 

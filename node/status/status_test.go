@@ -82,7 +82,8 @@ func TestText_hostile(t *testing.T) {
 	}
 	read := time.Now()
 	old := &state.Overview{Jobs: map[string]int{"pending": 1}, Read: &read, Now: read.Add(12 * time.Second)}
-	if text := status.Text(old, 80, 10); !strings.Contains(text, "JOBS  1 pending (12 s ago: the store has not answered") {
+	const want = "JOBS  1 pending (12 s ago: the store has not answered"
+	if text := status.Text(old, 80, 10); !strings.Contains(text, want) {
 		t.Error(text)
 	}
 }

@@ -60,7 +60,8 @@ func TestTree_Restart(t *testing.T) {
 	if len(tree.Degraded()) > 0 {
 		t.Errorf("degraded: %v", tree.Degraded())
 	}
-	if after := shown(); after.Restarts != before.Restarts+1 || !after.Since.After(before.Since) || after.LastFailure != "" {
+	after := shown()
+	if after.Restarts != before.Restarts+1 || !after.Since.After(before.Since) || after.LastFailure != "" {
 		t.Errorf("after a restart %+v, before %+v", after, before)
 	}
 	if err := tree.Restart(t.Context(), "node:n1/quick"); !errors.Is(err, ErrNoActor) {

@@ -66,8 +66,8 @@ var kinds = map[state.EventKind]kind{
 	state.StoreBack: {severity: state.Good, log: "the store answers again",
 		about: "the store answers again", advice: "nothing"},
 	state.SlowStatement: {severity: state.Warning, log: "a statement was slow", limited: true,
-		about: "an SQL statement took more than 2 s, also until it was cancelled, failed, or was ended with its session, as " +
-			"its text says; `detail` has its plan", advice: "find a view or an index for it"},
+		about: "an SQL statement took more than 2 s, also until it was cancelled, failed, or was ended with its " +
+			"session, as its text says; `detail` has its plan", advice: "find a view or an index for it"},
 	state.IndexErrors: {severity: state.Warning, log: "views skip documents",
 		about:  "views skip documents whose map functions failed; again when they are twice as many",
 		advice: "see `_design/{ddoc}/_errors`"},

@@ -42,7 +42,7 @@ type Recorder struct {
 		own       []state.Event                   // oldest first
 		bytes     int                             // of own
 		strangers []state.Event                   // oldest first
-		learned   []state.Event                   // of other nodes, and of this one before it was restarted; oldest first
+		learned   []state.Event                   // of others, and of this one before it was restarted; oldest first
 		known     map[string]bool                 // the ids of learned
 		learnt    int                             // bytes of learned
 		limits    map[state.EventKind][]time.Time // when the last events were kept, at most burst of them
@@ -213,8 +213,8 @@ func OfStories(list []state.Event) []state.Event {
 }
 
 // Complete returns from when on no event of a node is missing in a list of Merge of all there are, or zero if there is
-// none. What a node has seen before it was started it has forgotten, and it keeps a certain number of events that anyone
-// can cause.
+// none. What a node has seen before it was started it has forgotten, and it keeps a certain number of events that
+// anyone can cause.
 func Complete(merged []state.Event) (since time.Time) {
 	type node struct {
 		oldest    time.Time // event

@@ -66,7 +66,8 @@ func TestStories(t *testing.T) {
 	}
 	got := strings.Join(lines, "\n")
 	for _, want := range []string{"0.0 n2 was last heard [n1]", "1.1 n2 has not answered for 1.1 s [n1]",
-		"2.4 n2 has not answered for 2.4 s and was given up [n1 n3]", "4 changes shards moved from n2 to n1 [n1 n3]", "2.9 "} {
+		"2.4 n2 has not answered for 2.4 s and was given up [n1 n3]",
+		"4 changes shards moved from n2 to n1 [n1 n3]", "2.9 "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no line %q in\n%s", want, got)
 		}
@@ -140,7 +141,8 @@ func TestStories(t *testing.T) {
 			{ID: "n1/a/3", Node: "n1", At: at(26.05), Since: since(17.31), Kind: state.MemberReturned, Member: "n2"}},
 			[]state.Event{
 				{ID: "n3/a/1", Node: "n3", At: at(17.92), Since: since(14.86), Kind: state.MemberDead, Member: "n2"},
-				{ID: "n3/a/2", Node: "n3", At: at(25.93), Since: since(17.92), Kind: state.MemberReturned, Member: "n2"}})
+				{ID: "n3/a/2", Node: "n3", At: at(25.93), Since: since(17.92), Kind: state.MemberReturned,
+					Member: "n2"}})
 		texts := map[string]bool{}
 		for _, e := range merged {
 			texts[e.Text] = true

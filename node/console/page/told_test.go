@@ -51,7 +51,8 @@ func TestPage_logLevel(t *testing.T) {
 	until := time.Now().Add(10 * time.Minute)
 	nodes[0].LogLevel, nodes[0].LogUntil = "debug", &until
 	got := show(t, browser.Start(t), api, "nodes/n1", "console-log-level", browser.View{Width: laptop, Height: 800})
-	if want := "debug until " + until.Local().Format("15:04:05") + ", by an operator"; !strings.Contains(got.text, want) {
+	want := "debug until " + until.Local().Format("15:04:05") + ", by an operator"
+	if !strings.Contains(got.text, want) {
 		t.Errorf("no %q in %s", want, got.text)
 	}
 }
@@ -61,7 +62,8 @@ func TestPage_noSlowStatement(t *testing.T) {
 	api := answers()
 	since := time.Date(2026, 11, 29, 12, 0, 3, 0, time.UTC)
 	api["events"] = state.EventPage{Events: []state.Event{}, Stories: []state.Story{}, Since: &since}
-	got := show(t, browser.Start(t), api, "sessions", "console-no-slow-statement", browser.View{Width: laptop, Height: 800})
+	got := show(t, browser.Start(t), api, "sessions", "console-no-slow-statement",
+		browser.View{Width: laptop, Height: 800})
 	if want := "two seconds since 11/29/2026"; !strings.Contains(got.text, want) {
 		t.Errorf("no %q in %s", want, got.text)
 	}
@@ -72,8 +74,8 @@ func TestPage_conflicts(t *testing.T) {
 	api := answers()
 	page := func(orders state.Conflicts) state.ConflictsPage {
 		orders.Database, orders.Entries = "orders", 1_234_579
-		return state.ConflictsPage{Databases: []state.Conflicts{{Database: "customers", Documents: pointer(int64(17)), Entries: 40},
-			{Database: "invoices", Documents: pointer(int64(0)), Entries: 3}, orders}} // sessions was not read in time
+		return state.ConflictsPage{Databases: []state.Conflicts{
+			{Database: "customers", Documents: pointer(int64(17)), Entries: 40}, {Database: "invoices", Documents: pointer(int64(0)), Entries: 3}, orders}} // sessions was not read in time
 	}
 	api["conflicts"] = page(state.Conflicts{})
 	mux := http.NewServeMux()

@@ -91,8 +91,8 @@ type Overview struct {
 	Attention []Attention `json:"attention"`
 	Nodes     []Node      `json:"nodes"`
 	Tasks     []Task      `json:"tasks"`
-	// Jobs are the numbers of jobs by state. Failing is how many of them have failed and not advanced since. Databases is
-	// how many there are. Jobs and Databases are nil if the node asked has never read them.
+	// Jobs are the numbers of jobs by state. Failing is how many of them have failed and not advanced since. Databases
+	// is how many there are. Jobs and Databases are nil if the node asked has never read them.
 	Jobs      map[string]int `json:"jobs"`
 	Failing   int            `json:"failing"`
 	Databases *int           `json:"databases"`
@@ -268,8 +268,8 @@ type Replication struct {
 	Error      string     `json:"error,omitempty"`   // the last one
 }
 
-// Actor is an actor of a node. Since is when its life began, Restarts counts restarts after failures and on request, and
-// LastFailure is that of the last failure, if there was one.
+// Actor is an actor of a node. Since is when its life began, Restarts counts restarts after failures and on request,
+// and LastFailure is that of the last failure, if there was one.
 type Actor struct {
 	Node          string          `json:"node"`
 	ID            string          `json:"id"`

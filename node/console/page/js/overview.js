@@ -121,7 +121,10 @@ export const overview = (place, say) => {
           : el(
               'p',
               { class: 'dim' },
-              link(['databases'], o.databases === null ? 'unknown number of databases' : plural(o.databases, 'database')),
+              link(
+                ['databases'],
+                o.databases === null ? 'unknown number of databases' : plural(o.databases, 'database'),
+              ),
               ' · ',
               link(
                 ['jobs'],
