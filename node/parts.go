@@ -108,7 +108,8 @@ func prepareReplications(n *Node) func(context.Context) error {
 	return func(context.Context) error {
 		replications := replicator.New(replicator.Options{Store: n.store, Node: n.name, Version: version,
 			Settings: n.settings, Log: n.log, Notify: n.happened.replicationFailed,
-			StoreAway: func(ctx context.Context) bool { return n.away.lately(ctx, n.health().StoreReady) }})
+			StoreAway: func(ctx context.Context) bool { return n.away.lately(ctx, n.health().StoreReady) },
+			Outlast:   func(ctx context.Context) bool { return n.away.outlast(ctx, n.health().StoreReady) }})
 		n.replications = replications
 		n.heeding.Store(replications)
 		n.parts.add("own requests", replications.Start())

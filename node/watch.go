@@ -116,6 +116,8 @@ func (w *watcher) probe(ctx context.Context) {
 	if err != nil {
 		w.away.noted()
 		w.lag.Store(-1)
+	} else {
+		w.away.over()
 	}
 	switch {
 	case err != nil && w.lost.IsZero():
@@ -134,7 +136,15 @@ func (w *watcher) probe(ctx context.Context) {
 const longestProbe = probeTimeout + probeEvery
 
 // storeAway remembers that the store did not answer. It is safe for concurrent use.
-type storeAway struct{ last atomic.Pointer[time.Time] }
+type storeAway struct {
+	last atomic.Pointer[time.Time]
+
+	mu struct {
+		sync.Mutex
+		back  chan struct{} // closed and nil when the store answers again; nil if it answers as far as is known
+		asked chan struct{} // closed and nil when outlast has asked the store; nil if it does not
+	}
+}
 
 // awayLasts is for how long after the store did not answer a failure may be due to that.
 const awayLasts = time.Minute
@@ -142,6 +152,63 @@ const awayLasts = time.Minute
 func (a *storeAway) noted() {
 	now := time.Now()
 	a.last.Store(&now)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.back == nil {
+		a.mu.back = make(chan struct{})
+	}
+}
+
+// over notes that the store answers.
+func (a *storeAway) over() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.back != nil {
+		close(a.mu.back)
+		a.mu.back = nil
+	}
+}
+
+func (a *storeAway) back() chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.mu.back
+}
+
+// outlast waits as long as the store does not answer. It returns true if it did not, and does now, and false if it
+// answers anyway or ctx has ended. Who finds out first that it does not answer asks it for all.
+func (a *storeAway) outlast(ctx context.Context, ready func(context.Context) error) bool {
+	a.mu.Lock()
+	back, asked := a.mu.back, a.mu.asked
+	asks := back == nil && asked == nil
+	if asks {
+		asked = make(chan struct{})
+		a.mu.asked = asked
+	}
+	a.mu.Unlock()
+	switch {
+	case asks:
+		a.silent(ctx, ready)
+		a.mu.Lock()
+		back, a.mu.asked = a.mu.back, nil
+		a.mu.Unlock()
+		close(asked)
+	case back == nil:
+		select {
+		case <-asked:
+			back = a.back()
+		case <-ctx.Done():
+		}
+	}
+	if back == nil {
+		return false
+	}
+	select {
+	case <-back:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // lately reports whether the store does not answer, or did not a moment ago. It asks the store only if that is not
@@ -150,6 +217,11 @@ func (a *storeAway) lately(ctx context.Context, ready func(context.Context) erro
 	if at := a.last.Load(); at != nil && time.Since(*at) < awayLasts {
 		return true
 	}
+	return a.silent(ctx, ready)
+}
+
+// silent asks the store, and notes that it does not answer.
+func (a *storeAway) silent(ctx context.Context, ready func(context.Context) error) bool {
 	begun := time.Now()
 	if err := ready(ctx); err == nil || ctx.Err() != nil || time.Since(begun) > longestProbe {
 		return false

@@ -177,3 +177,48 @@ func TestLearning(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for a store that does not answer goes on when a probe finds it back. The store is asked once for all who
+// find out first.
+func TestStoreAway_outlast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed error
+		asked := 0
+		ready := func(context.Context) error {
+			asked++
+			time.Sleep(time.Second)
+			return failed
+		}
+		away := &storeAway{}
+		w := &watcher{probed: time.Now(), away: away, events: events.New("n1", slog.New(slog.DiscardHandler)),
+			ready: func(context.Context) error { return failed }}
+		if away.outlast(t.Context(), ready) || asked != 1 {
+			t.Error("it was waited for a store that answers")
+		}
+		failed = errors.New("no answer")
+		ended := make(chan bool, 10)
+		for range cap(ended) {
+			go func() { ended <- away.outlast(t.Context(), ready) }()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if away.outlast(ctx, ready) || ctx.Err() == nil {
+			t.Error("it was back before it answered")
+		}
+		w.probe(t.Context())
+		synctest.Wait()
+		if len(ended) > 0 || asked != 2 {
+			t.Errorf("%d have ended, asked %d times", len(ended), asked)
+		}
+		failed = nil
+		w.probe(t.Context())
+		for range cap(ended) {
+			if !<-ended {
+				t.Error("one gave up")
+			}
+		}
+		if away.outlast(t.Context(), ready) {
+			t.Error("it was waited for a store that is back")
+		}
+	})
+}

@@ -14,9 +14,10 @@ func (l *lines) whole() string {
 	return l.all.String()
 }
 
-// While the store of a node does not answer, its log says so once, and not for each replication that fails, whether the
-// node reaches its databases within the process or by its address. A replication whose source is another server is
-// logged for itself.
+// While the store of a node does not answer, its log says so once, and not for each replication that cannot go on,
+// whether the node reaches its databases within the process or by its address. They do not fail because of it, however
+// few requests they may repeat, and go on when it answers. A replication whose source is another server is logged for
+// itself.
 func TestReplicate_storeAway(t *testing.T) {
 	needEmbedded(t)
 	if testing.Short() {
@@ -42,7 +43,7 @@ func TestReplicate_storeAway(t *testing.T) {
 			from := fmt.Sprintf("from%d", i)
 			c.do("PUT", "/"+from, "")
 			c.ok("PUT", fmt.Sprintf("/_replicator/r%d-%d", i, len(end)), fmt.Sprintf(`{"source":%q,"target":%q,`+
-				`"create_target":true,"continuous":true}`, end+from, fmt.Sprintf("%sto%d-%d", end, i, len(end))))
+				`"create_target":true,"continuous":true,"retries_per_request":1}`, end+from, fmt.Sprintf("%sto%d-%d", end, i, len(end))))
 		}
 	}
 	running(2 * each)
@@ -51,12 +52,30 @@ func TestReplicate_storeAway(t *testing.T) {
 		t.Fatalf("%d replications run on the node", begun)
 	}
 	nodes.nodes[0].kill()
-	eventually(t, "the replications of the node have failed", 60*time.Second, func() bool {
-		return c.metric(`divan_replication_runs_total{event="crashed"}`) >= float64(begun)
+	eventually(t, "the node finds out", 60*time.Second, func() bool {
+		return strings.Contains(p.stderr.whole(), `"event":"store_lost"`)
 	})
+	time.Sleep(3 * time.Second) // longer than requests are repeated
 	nodes.start(0)
 	eventually(t, "the store answers again", 60*time.Second, func() bool { return c.status("GET", "/_up", "") == 200 })
+	for i := range each {
+		c.ok("PUT", fmt.Sprintf("/from%d/after", i), "{}")
+	}
+	for i := range each {
+		for _, to := range []string{fmt.Sprintf("/to%d-0/after", i), fmt.Sprintf("/to%d-%d/after", i, len(p.http())+1)} {
+			eventually(t, "a replication goes on", 20*time.Second, func() bool { return c.status("GET", to, "") == 200 })
+		}
+	}
 	running(2 * each)
+	if n := c.metric(`divan_replication_runs_total{event="crashed"}`); n != 0 {
+		t.Errorf("%v runs have failed", n)
+	}
+	if docs := string(c.do("GET", "/_scheduler/docs", "").body); strings.Count(docs, `"error_count":0`) != 2*each {
+		t.Errorf("failures are counted: %s", docs)
+	}
+	if n := strings.Count(string(c.do("GET", "/_scheduler/jobs", "").body), `"crashed"`); n > 0 {
+		t.Errorf("%d failures are in the histories", n)
+	}
 	text := p.stderr.whole()
 	for _, no := range []string{"a replication failed", "a request of a replication failed", "could not be written",
 		"request failed"} {

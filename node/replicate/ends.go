@@ -56,6 +56,9 @@ func (m *opener) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx, repeats
 	o := couch.Options{UserAgent: "CouchDB-Replicator/3.5.0 Divan/" + m.o.Version, Timeout: s.ConnectionTimeout,
 		Retries: s.RetriesPerRequest, Sessions: settings.Sessions, SessionRefresh: settings.SessionRefresh,
 		Repeats: repeats}
+	o.Outage = func(ctx context.Context, err *couch.Error) bool {
+		return (e.Local != "" || m.o.saysSilent(err.Error())) && m.o.outlast(ctx)
+	}
 	if e.Local != "" {
 		o.Transport, o.Sessions = m.o.Local(user, s.Moves && e == &s.Target), false
 		return couch.Open(&spec.Endpoint{Local: e.Local, URL: "http://local/" + couch.EscapeSegment(e.Local) + "/"}, o)

@@ -63,6 +63,7 @@ func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *laye
 		// The store failed. The job is tried again when its lease ends.
 		m.o.Log.Log(ctx, m.o.storeLevel(ctx, err), "the state of a replication could not be written", "job", job.ID,
 			"error", err)
+		r.resume(ctx)
 	}
 }
 
@@ -150,6 +151,9 @@ func (m *Manager) document(ctx context.Context, database, id string) (*layer.Dat
 
 // broken ends a run that could not find out the replication's id. It is tried again later, like CouchDB does.
 func (r *run) broken(ctx context.Context, reason string) error {
+	if done, err := r.interrupted(ctx, reason); done {
+		return err
+	}
 	if r.doc == nil {
 		return r.fault(ctx, &Fault{404, "not_found", reason})
 	}
@@ -269,6 +273,9 @@ func (r *run) complete(ctx context.Context, result []byte) error {
 
 // crashed ends a run that failed. Replications of documents, and continuous ones, are tried again.
 func (r *run) crashed(ctx context.Context, why error) error {
+	if done, err := r.interrupted(ctx, why.Error()); done {
+		return err
+	}
 	settings := r.m.o.Settings()
 	r.m.count(func(c *Counts) { c.Crashes++ })
 	if time.Since(r.began) > settings.HealthThreshold {

@@ -49,6 +49,9 @@ type Options struct {
 	// StoreAway, if not nil, reports whether the store does not answer, or did not a moment ago. It may wait for it for
 	// two seconds. The node logs that once, so what fails because of that is logged for developers only.
 	StoreAway func(ctx context.Context) bool
+	// Outlast, if not nil, waits as long as the store does not answer, or until ctx ends. It reports whether there was
+	// anything to wait for, and returns true only if the store answers again. It may ask the store, for two seconds.
+	Outlast func(ctx context.Context) bool
 	// StoreSilent is the reason that a node whose store does not answer gives to those who ask it; "" if unknown.
 	StoreSilent string
 }

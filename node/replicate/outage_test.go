@@ -3,8 +3,13 @@ package replicate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -55,4 +60,104 @@ func TestLevel(t *testing.T) {
 	if o.storeLevel(t.Context(), kv.NewError(kv.CodeUnreachable, "no", nil)) != slog.LevelWarn {
 		t.Error("an error of a store that answers is not logged")
 	}
+}
+
+// An outage of the node's own store is no failure of a replication, however many requests it may repeat and whichever
+// of them fails: it waits, and then goes on. That is so too if the run ends, because it was cut off, and not because of
+// the store's silence.
+func TestManager_outage(t *testing.T) {
+	const silent = "The store is silent."
+	for _, c := range []struct {
+		name    string
+		answers int // before the store is away
+		refused int // then
+		end     string
+	}{
+		{"at the first request", 0, 3, ""}, {"at the second request", 1, 3, ""}, {"at a later request", 4, 3, ""},
+		{"the run ends", 1, 1, couch.CutOff},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openStore(t)
+			var mu sync.Mutex
+			asked, refused := 0, 0
+			m := New(Options{Store: s, Node: "n", StoreSilent: silent,
+				Settings: func() Settings {
+					return Settings{MaxJobs: 10, MaxHistory: 50, Interval: time.Minute, HealthThreshold: time.Minute,
+						Defaults: spec.Defaults{Options: spec.Options{WorkerProcesses: 1, WorkerBatchSize: 10,
+							HTTPConnections: 2, ConnectionTimeout: time.Minute, CheckpointInterval: time.Minute}}}
+				},
+				Notify:    func(f Failed) { t.Errorf("it is told that it failed: %+v", f) },
+				StoreAway: func(context.Context) bool { return true },
+				Outlast:   func(context.Context) bool { return c.end == "" }, // else it answers again by now
+				Local: func(layer.UserCtx, bool) http.RoundTripper {
+					return answers(func(w http.ResponseWriter, r *http.Request) {
+						mu.Lock()
+						defer mu.Unlock()
+						if asked++; asked > c.answers && refused < c.refused {
+							refused++
+							if w.WriteHeader(http.StatusServiceUnavailable); c.end == "" {
+								fmt.Fprintf(w, `{"error":"service unavailable","reason":%q}`, silent)
+							} else {
+								fmt.Fprintf(w, `{"error":"http_request_failed","reason":%q}`, c.end)
+							}
+							return
+						}
+						switch {
+						case r.URL.Path == "/a/_changes":
+							fmt.Fprint(w, `{"results":[],"last_seq":"0"}`)
+						case r.URL.Path == "/a/" || r.URL.Path == "/b/":
+							fmt.Fprint(w, `{"update_seq":"0","instance_start_time":"0"}`)
+						case r.Method == http.MethodPost:
+							fmt.Fprint(w, `{"ok":true,"instance_start_time":"0"}`)
+						case r.Method == http.MethodPut:
+							fmt.Fprint(w, `{"ok":true,"id":"x","rev":"0-1"}`)
+						default:
+							w.WriteHeader(http.StatusNotFound)
+							fmt.Fprint(w, `{"error":"not_found","reason":"missing"}`)
+						}
+					})
+				}})
+			data := layer.ReplicationJob{User: "u", Request: []byte(`{"source":"a","target":"b"}`)}
+			if err := s.Enqueue(t.Context(), layer.ReplicationJobs, "j", data.Encode()); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				claimed, err := s.Claim(t.Context(), layer.ReplicationJobs,
+					layer.Worker{Name: "n", Life: "1", Lease: time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if claimed.Job == nil { // it is complete
+					claimed.Watch.Cancel()
+					break
+				}
+				m.Replicate(t.Context(), nil, claimed.Job)
+			}
+			job, watch, err := s.Job(t.Context(), layer.ReplicationJobs, "j")
+			if err != nil {
+				t.Fatal(err)
+			}
+			watch.Cancel()
+			rec := parseRecord(job.Progress)
+			n := m.Counts()
+			if job.State != layer.JobFinished || rec.Result == nil || rec.Fault != nil || rec.Errors != 0 ||
+				n.Crashes != 0 || n.Completed != 1 || refused != c.refused {
+				t.Errorf("refused %d times of %d, %+v, %s, %s", refused, asked, n, job.State, job.Progress)
+			}
+			for _, e := range rec.History {
+				if e.Type == "crashed" {
+					t.Errorf("the history has %+v", e)
+				}
+			}
+		})
+	}
+}
+
+// answers is a transport whose answers a function writes.
+type answers func(http.ResponseWriter, *http.Request)
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	a(w, r)
+	return w.Result(), nil
 }

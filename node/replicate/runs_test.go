@@ -16,16 +16,7 @@ import (
 // A node whose lease of a job has passed may claim the job again before the run that lost it has ended. That run then
 // ends without hiding the new one from those who count runs or give their jobs to other nodes.
 func TestManager_jobClaimedAgain(t *testing.T) {
-	e, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	s, err := layer.Open(t.Context(), e, layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := openStore(t)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	}))
@@ -85,4 +76,19 @@ func TestManager_jobClaimedAgain(t *testing.T) {
 	if runs() != nil {
 		t.Error("a run that has ended is still known")
 	}
+}
+
+func openStore(t *testing.T) *layer.Store {
+	t.Helper()
+	e, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	s, err := layer.Open(t.Context(), e, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }

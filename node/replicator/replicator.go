@@ -23,8 +23,8 @@ type Options struct {
 	Settings *api.Settings
 	Log      *slog.Logger
 	Notify   func(replicate.Failed) // must not block
-	// StoreAway is that of replicate.Options.
-	StoreAway func(context.Context) bool
+	// StoreAway and Outlast are those of replicate.Options.
+	StoreAway, Outlast func(context.Context) bool
 }
 
 // Replicator runs the replications of a node. It implements api.Replicator and api.ReplicationDocs, and its Manager
@@ -42,7 +42,7 @@ func New(o Options) *Replicator {
 		Manager: replicate.New(replicate.Options{
 			Store: o.Store, Node: o.Node, Version: o.Version, Log: o.Log, Local: own.transport, Notify: o.Notify,
 			Settings: func() replicate.Settings { return read(o.Settings) }, StoreAway: o.StoreAway,
-			StoreSilent: api.StoreSilent,
+			Outlast: o.Outlast, StoreSilent: api.StoreSilent,
 		}),
 		own: own, imported: make(chan struct{}, 1),
 	}

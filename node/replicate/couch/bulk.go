@@ -68,6 +68,7 @@ func texts(v gjson.Result) (list []string) {
 func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i int, doc []byte) error) error {
 	next := 0
 	var busy time.Duration
+	var unread error // of each
 	query := url.Values{"revs": {"true"}, "latest": {"true"}, "attachments": {"false"}}
 	defer d.o.Repeats.Ended(&next)
 	// Each attempt asks only for what is still missing, so the request is made anew.
@@ -82,14 +83,16 @@ func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i in
 				i := next
 				next++
 				return found(row, wanted[i].ID, func(doc []byte) error {
-					if err := each(i, doc); err != nil {
-						return &consumerError{err}
+					if unread = each(i, doc); unread != nil {
+						return &consumerError{unread}
 					}
 					return nil
 				})
 			})
 		})
 		switch {
+		case unread != nil:
+			return unread // the answer is not to be continued after what was not taken, even if that may pass
 		case err == nil && next == len(wanted):
 			return nil
 		case err == nil && next > before:
@@ -101,11 +104,13 @@ func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i in
 		if !errors.As(err, &e) || !e.Transient() || e.Err != nil && NoBulkGet(err) {
 			return err
 		}
-		if next > before {
+		if next > before || e.Outage {
 			tries = 0
 		}
 		pause := jitter(min(firstWait<<min(tries, 20), maxWait))
 		switch {
+		case e.Outage:
+			tries--
 		case e.asksToWait() && busy < maxBusy:
 			tries--
 			pause = max(pause, min(e.Wait, maxBusy))

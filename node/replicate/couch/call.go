@@ -50,12 +50,24 @@ func (d *Database) stream(ctx context.Context, c call, read func(*answer) error)
 	defer d.o.Repeats.Ended(&c)
 	for attempt := 0; ; attempt++ {
 		err := d.attempt(ctx, &c, read)
+		var own *consumerError
+		if errors.As(err, &own) {
+			return own.err
+		}
 		var e *Error
-		if err == nil || !errors.As(err, &e) || !e.Transient() || c.once || c.stream != nil || ctx.Err() != nil {
+		if err == nil || !errors.As(err, &e) || !e.Transient() || ctx.Err() != nil {
 			return err
+		}
+		d.outlast(ctx, &c, e)
+		if c.once || c.stream != nil || ctx.Err() != nil {
+			return err
+		}
+		if e.Outage {
+			attempt, wait = attempt-1, firstWait
 		}
 		pause := jitter(wait)
 		switch {
+		case e.Outage:
 		case e.Status == http.StatusTooManyRequests && busy < maxBusy:
 			attempt-- // the server is busy, not broken
 			pause = max(pause, min(e.Wait, maxBusy))
@@ -69,6 +81,15 @@ func (d *Database) stream(ctx context.Context, c call, read func(*answer) error)
 		}
 		wait = min(2*wait, maxWait)
 	}
+}
+
+// outlast waits until this node's own store answers again, if a request failed because it does not.
+func (d *Database) outlast(ctx context.Context, c *call, e *Error) {
+	if d.o.Outage == nil {
+		return
+	}
+	d.o.Repeats.Failed(c, e) // who looks at the replication meanwhile sees what it waits for
+	e.Outage = d.o.Outage(ctx, e)
 }
 
 // jitter returns a duration between three quarters of d and d, so that clients of a broken server do not come back at
@@ -148,10 +169,9 @@ func (d *Database) send(ctx context.Context, c *call, cookie string, read func(*
 	}
 	body := &watched{r: resp.Body, alive: alive}
 	err = read(&answer{resp.StatusCode, resp.Header, body})
-	var own *consumerError
 	switch {
-	case errors.As(err, &own):
-		return own.err
+	case errors.As(err, new(*consumerError)):
+		return err
 	case err != nil:
 		return failed(err)
 	}
@@ -220,7 +240,8 @@ func shortURL(database string, c *call) string {
 	return database + "/" + c.path
 }
 
-// consumerError wraps an error of whoever consumes an answer, so that the request is not repeated for it.
+// consumerError wraps an error of whoever consumes an answer, so that the request is not repeated for it, whatever the
+// error is: it may be an *Error of another server.
 type consumerError struct{ err error }
 
 func (e *consumerError) Error() string { return e.err.Error() }

@@ -258,6 +258,30 @@ func TestDatabase_BulkGet(t *testing.T) {
 	}
 }
 
+// An error of who consumes the answer of _bulk_get, such as of a target that cannot be written now, ends it: asking
+// again would go on after the document that was not consumed.
+func TestDatabase_bulkGetConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		db := openFunc(t, func(w http.ResponseWriter) {
+			asked++
+			fmt.Fprint(w, `{"results":[{"id":"a","docs":[{"ok":{"_id":"a"}}]},{"id":"b","docs":[{"ok":{"_id":"b"}}]}]}`)
+		})
+		target := &couch.Error{Method: "POST", URL: "target", Status: 503}
+		err := db.BulkGet(t.Context(), []couch.Missing{{ID: "a", Rev: "1-x"}, {ID: "b", Rev: "1-x"}},
+			func(i int, _ []byte) error {
+				if i == 0 {
+					return target
+				}
+				t.Errorf("document %d follows one that was not consumed", i)
+				return nil
+			})
+		if !errors.Is(err, target) || asked != 1 {
+			t.Errorf("asked %d times, %v", asked, err)
+		}
+	})
+}
+
 // BulkGet tells servers that do not answer it from those that may answer later. Only what may pass is repeated.
 func TestDatabase_noBulkGet(t *testing.T) {
 	for _, c := range []struct {

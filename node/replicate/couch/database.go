@@ -28,6 +28,9 @@ type Options struct {
 	SessionRefresh time.Duration
 	// Repeats is told about requests that fail and are repeated. It may be nil.
 	Repeats *Repeats
+	// Outage, if not nil, is called when a request has failed in a way that may pass. If this node's own store does not
+	// answer, it waits until it does, or ctx ends, and returns true.
+	Outage func(ctx context.Context, err *Error) bool
 }
 
 // Database is a database of any server. All methods are safe for concurrent use. They return an *Error.

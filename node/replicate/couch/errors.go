@@ -23,6 +23,9 @@ type Error struct {
 	Err error
 	// Wait is how long the server asks to wait (Retry-After).
 	Wait time.Duration
+	// Outage reports that the request failed because this node's own store did not answer, which it does now. It can be
+	// repeated at once, and does not count as one of the attempts.
+	Outage bool
 }
 
 func (e *Error) Error() string {

@@ -154,9 +154,10 @@ func (f *fake) Changes(ctx context.Context, feed couch.Feed, row func(*couch.Cha
 func (f *fake) BulkGet(_ context.Context, wanted []couch.Missing, each func(int, []byte) error) error {
 	f.mu.Lock()
 	f.bulks++
+	err := f.bulk
 	f.mu.Unlock()
-	if f.bulk != nil {
-		return f.bulk
+	if err != nil {
+		return err
 	}
 	for i := range wanted {
 		if err := f.try(func() error {

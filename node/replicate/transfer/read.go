@@ -67,6 +67,9 @@ func (r *Run) again(ctx context.Context, failures *int, feed *couch.Feed, err er
 	if ended {
 		err = errAtOnce
 	}
+	if errors.As(err, &e) && e.Outage {
+		*failures = 0
+	}
 	if !ended && (!errors.As(err, &e) || !e.Transient()) || *failures >= r.o.Spec.RetriesPerRequest {
 		return failed("changes_reader_failed", err)
 	}

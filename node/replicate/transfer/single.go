@@ -91,6 +91,8 @@ func (r *Run) single(ctx context.Context, d *wantedDoc) error {
 		case errors.Is(err, couch.ErrMissing) && !missing:
 			// The feed was ahead of what the source can give, as within a cluster.
 			missing, wait = true, r.o.MissingWait
+		case errors.As(err, &e) && e.Outage:
+			tries, wait = 0, 250*time.Millisecond
 		case errors.As(err, &e) && e.Status == http.StatusPreconditionFailed && d.ancestors != nil:
 			d.ancestors, wait = nil, 0 // the target does not have an attachment that its ancestor should have
 		case (errors.As(err, &read) || errors.As(err, &e) && e.Transient()) && tries < r.o.Spec.RetriesPerRequest:

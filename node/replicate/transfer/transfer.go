@@ -63,8 +63,10 @@ type Run struct {
 	stats Stats // with those of earlier runs
 	own   Stats
 	track tracker
-	// bulkFrom is the time before which the source's _bulk_get is not used, since it has failed.
-	bulkFrom time.Time
+	// bulkFrom is the time before which the source's _bulk_get is not used, since it has failed, and bulkPause how long
+	// that is; 0 if it has succeeded since.
+	bulkFrom  time.Time
+	bulkPause time.Duration
 }
 
 // New prepares a run.

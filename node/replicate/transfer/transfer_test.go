@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -236,11 +237,11 @@ func TestRun_noBulkGet(t *testing.T) {
 	}
 }
 
-// A continuous run asks a source again later whose _bulk_get has failed.
+// A continuous run asks a source again later that had no _bulk_get.
 func TestRun_bulkGetAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, target := newFake(5), newFake(0)
-		source.bulk = &couch.Error{Status: 502}
+		source.bulk = &couch.Error{Status: 404}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
@@ -256,6 +257,57 @@ func TestRun_bulkGetAgain(t *testing.T) {
 			source.add(strings.Repeat("x", i+1))
 			source.mu.Unlock()
 			time.Sleep(time.Minute)
+		}
+		complete(t, source, target)
+		cancel()
+		<-ended
+	})
+}
+
+// A source whose _bulk_get fails in a way that may pass, as during an outage, is soon asked again, and less often as long
+// as that goes on.
+func TestRun_bulkGetSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(0), newFake(0)
+		down := &couch.Error{Status: 503}
+		source.bulk = down
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := transfer.New(options(t, source, target, `,"continuous":true,"worker_processes":1`)).Do(ctx, nil)
+			ended <- err
+		}()
+		asked := func(during time.Duration) int {
+			source.mu.Lock()
+			before := source.bulks
+			source.mu.Unlock()
+			for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(10 * time.Second) {
+				source.mu.Lock()
+				source.add("d" + strconv.Itoa(len(source.changes)))
+				source.mu.Unlock()
+			}
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			return source.bulks - before
+		}
+		if n := asked(5 * time.Minute); n < 3 || n > 6 {
+			t.Errorf("asked %d times in five minutes", n)
+		}
+		if n := asked(time.Hour); n < 4 || n > 10 {
+			t.Errorf("asked %d times in the next hour", n)
+		}
+		is := func(err error) {
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			source.bulk = err
+		}
+		is(nil)
+		asked(10 * time.Minute)
+		is(down) // the next outage begins anew
+		asked(10 * time.Second)
+		is(nil)
+		if n := asked(time.Minute); n < 3 {
+			t.Errorf("asked %d times in the minute after an outage", n)
 		}
 		complete(t, source, target)
 		cancel()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -170,14 +171,22 @@ func (w *worker) together(ctx context.Context, wanted []couch.Missing) (rest []c
 			rest = append(rest, wanted[i])
 		}
 	}
+	if err == nil {
+		w.r.bulkGetWorks()
+	}
 	w.bulk.saw(len(rest), len(wanted), now)
 	w.r.add(Stats{BulkGetDocs: int64(len(wanted) - len(rest)), BulkGetAttempts: int64(len(wanted))})
 	return rest, nil
 }
 
-// bulkAgain is when a source is asked again whose _bulk_get has failed: a long replication is to get over what was
-// wrong with it for some time.
-const bulkAgain = 10 * time.Minute
+const (
+	// bulkAgain is when a source is asked again that has no _bulk_get, or one that does not work: a long replication is
+	// to get over what was wrong with it for some time.
+	bulkAgain = 10 * time.Minute
+	// bulkSoon is when it is asked again after a failure that may pass at once, such as while it starts. It doubles with
+	// each such failure in a row, up to bulkAgain.
+	bulkSoon = 5 * time.Second
+)
 
 // hasBulkGet reports whether the source can be asked for several documents at once.
 func (r *Run) hasBulkGet(now time.Time) bool {
@@ -188,10 +197,28 @@ func (r *Run) hasBulkGet(now time.Time) bool {
 
 // noBulkGet lets all workers read documents one by one for some time.
 func (r *Run) noBulkGet(why error) {
-	r.log.Info("documents are read one by one, since the source's _bulk_get fails", "error", why)
+	var e *couch.Error
+	passing := errors.As(why, &e) && e.Transient() && e.Err == nil && e.Status != http.StatusNotImplemented
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.bulkFrom = time.Now().Add(bulkAgain)
+	now := time.Now()
+	if now.Before(r.bulkFrom) {
+		return // another worker has found that out
+	}
+	level := slog.LevelDebug
+	if r.bulkPause = min(max(bulkSoon, 2*r.bulkPause), bulkAgain); !passing || r.bulkPause == bulkAgain {
+		r.bulkPause, level = bulkAgain, slog.LevelInfo
+	}
+	r.bulkFrom = now.Add(r.bulkPause)
+	r.log.Log(context.Background(), level, "documents are read one by one, since the source's _bulk_get fails",
+		"for", r.bulkPause, "error", why)
+}
+
+// bulkGetWorks notes that the source has answered _bulk_get.
+func (r *Run) bulkGetWorks() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bulkPause = 0
 }
 
 // hasAttachments reports whether a document has any.
