@@ -58,7 +58,7 @@ func (d *Database) stream(ctx context.Context, c call, read func(*answer) error)
 		if err == nil || !errors.As(err, &e) || !e.Transient() || ctx.Err() != nil {
 			return err
 		}
-		d.outlast(ctx, &c, e)
+		d.o.outlast(ctx, &c, e)
 		if c.once || c.stream != nil || ctx.Err() != nil {
 			return err
 		}
@@ -84,12 +84,12 @@ func (d *Database) stream(ctx context.Context, c call, read func(*answer) error)
 }
 
 // outlast waits until this node's own store answers again, if a request failed because it does not.
-func (d *Database) outlast(ctx context.Context, c *call, e *Error) {
-	if d.o.Outage == nil {
+func (o *Options) outlast(ctx context.Context, c *call, e *Error) {
+	if o.Outage == nil {
 		return
 	}
-	d.o.Repeats.Failed(c, e) // who looks at the replication meanwhile sees what it waits for
-	e.Outage = d.o.Outage(ctx, e)
+	o.Repeats.Failed(c, e) // who looks at the replication meanwhile sees what it waits for
+	e.Outage = o.Outage(ctx, e)
 }
 
 // jitter returns a duration between three quarters of d and d, so that clients of a broken server do not come back at
