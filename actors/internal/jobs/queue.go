@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -77,9 +78,9 @@ type Taker struct {
 	// completes a job before it returns.
 	Limit   int
 	Running func() int
-	// Allowed, if not nil, returns the limit instead, which may change.
+	// Allowed, if not nil, returns the limit instead, which may change. Such a taker may take several jobs at once.
 	Allowed func() int
-	// Take prepares or completes a claimed job. It may block.
+	// Take prepares or completes a claimed job. It may block. With Allowed, it only prepares it, and does not fail.
 	Take func(ctx context.Context, job *layer.Job) Taken
 	// HandOver passes on what Take has prepared, on the actor's goroutine.
 	HandOver func(sh *runtime.Shell, task any)
@@ -91,7 +92,11 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 		k.Owns = func(job string) bool { return q.Owns(k.Typ, job) }
 	}
 	worker := q.worker(k.Owns)
-	if k.Allowed == nil {
+	room := func() int { return 1 }
+	if k.Allowed != nil {
+		worker.Owns = k.Owns
+		room = func() int { return k.Allowed() - k.Running() }
+	} else {
 		limit := k.Limit
 		k.Allowed = func() int { return limit }
 	}
@@ -111,7 +116,11 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 		Perform: func(sh *runtime.Shell, e runtime.Effect) {
 			switch e := e.(type) {
 			case takeNext:
-				sh.Do(func(ctx context.Context) any { return q.takeNext(ctx, &k, worker) })
+				sh.Do(func(ctx context.Context) any {
+					claims := worker
+					claims.Room = room()
+					return q.takeNext(ctx, &k, claims)
+				})
 			case awaitQueue:
 				sh.Do(func(ctx context.Context) any {
 					q.await(ctx, e.watch, e.until)
@@ -140,12 +149,28 @@ func (q *Queue) takeNext(ctx context.Context, k *Taker, worker layer.Worker) any
 	case c.Job == nil:
 		return queueArmed{watch: q.Tree.Hold(ctx, c.Watch), next: c.Next}
 	case q.Drains() || ctx.Err() != nil: // meanwhile
-		return Taken{None: true, Err: q.Store.GiveBack(lasting, c.Job)}
+		err := q.Store.GiveBack(lasting, c.Job)
+		for _, job := range c.More {
+			err = errors.Join(err, q.Store.GiveBack(lasting, job))
+		}
+		return Taken{None: true, Err: err}
 	}
-	if q.Took != nil && c.Job.TakenFrom != "" && c.Job.TakenFrom != q.Node {
-		q.Took(c.Job)
+	q.noteTaken(c.Job)
+	taken := k.Take(ctx, c.Job)
+	for _, job := range c.More {
+		q.noteTaken(job)
+		if more := k.Take(ctx, job); more.Task != nil {
+			taken.More = append(taken.More, more.Task)
+		}
 	}
-	return k.Take(ctx, c.Job)
+	return taken
+}
+
+// noteTaken tells of a claimed job that another node has left.
+func (q *Queue) noteTaken(job *layer.Job) {
+	if q.Took != nil && job.TakenFrom != "" && job.TakenFrom != q.Node {
+		q.Took(job)
+	}
 }
 
 // release gives jobs back for workers that have stopped renewing.

@@ -54,8 +54,9 @@ type (
 	silentReleased struct{ next time.Time } // when to check again, if known
 	// Taken is the outcome of a claimed job.
 	Taken struct {
-		Task any  // to hand over; nil if the job is done
-		None bool // no job was claimed, because the node takes no more
+		Task any   // to hand over; nil if the job is done
+		More []any // further tasks of jobs that were claimed with it
+		None bool  // no job was claimed, because the node takes no more
 		Err  error
 	}
 )
@@ -141,9 +142,13 @@ func (b *jobsBehavior) taken(m Taken) []runtime.Effect {
 	if m.Task == nil {
 		return b.look()
 	}
-	b.facts.Claimed++
-	// Hand it over first, so that the task counts when this node checks whether it may take another.
-	return []runtime.Effect{handOver{m.Task}, runtime.After{Delay: 0, Message: queueChanged{}}}
+	// Hand them over first, so that the tasks count when this node checks whether it may take another.
+	effects := []runtime.Effect{handOver{m.Task}}
+	for _, task := range m.More {
+		effects = append(effects, handOver{task})
+	}
+	b.facts.Claimed += int64(len(effects))
+	return append(effects, runtime.After{Delay: 0, Message: queueChanged{}})
 }
 
 func (b *jobsBehavior) retry(err error) []runtime.Effect {

@@ -35,6 +35,11 @@ func TestJobsBehavior(t *testing.T) {
 			{0, runtime.LookAgain{}, 2, ""},
 			{0, runtime.LookAgain{}, 1, "take"},
 		}},
+		{"jobs that were claimed together are all handed over", []turn{
+			{0, runtime.Started{}, 0, "take check in 1s"},
+			{0, Taken{Task: "a job", More: []any{"another"}}, 0, "hand over, hand over, then look"},
+			{0, queueChanged{}, 2, ""},
+		}},
 		{"leases are checked as long as none can be claimed", []turn{
 			{0, runtime.Started{}, 2, "check in 1s"},
 			{0, runtime.LookAgain{}, 2, ""},

@@ -132,6 +132,10 @@ type Worker struct {
 	// Gone, unless nil, reports whether a worker is known to have ended. Its jobs are taken over as soon as their
 	// heartbeats stop.
 	Gone func(worker string) bool
+	// Room is how many jobs it may take at once; 0 means 1.
+	Room int
+	// Owns, unless nil, reports whether it is preferred for a job. Only a Worker with Room needs it.
+	Owns func(id string) bool
 }
 
 // Enqueue adds a job that may start at once, or resubmits it. A failed job that waits for its retry may then start at
@@ -196,6 +200,8 @@ func queueJob(s *db.Store, tx kv.Transaction, j *Job, version int64, delay time.
 // Claimed is the result of Claim: a job, or what to wait for before the next call.
 type Claimed struct {
 	Job *Job
+	// More are further jobs that were taken with it, for a Worker with Room.
+	More []*Job
 	// Watch becomes ready when a job of the type is enqueued or waits again. The transaction that found no job arms it,
 	// so no job is missed. The caller cancels it.
 	Watch kv.Watch
@@ -204,15 +210,22 @@ type Claimed struct {
 }
 
 // Claim takes the first job of a type that this worker may start now, including jobs whose worker has stopped renewing.
-// If there is none, it watches the queue.
+// If there is none, it watches the queue. A Worker with Room for all that are due gets several (some.go).
 func (s Store) Claim(ctx context.Context, typ string, w Worker) (Claimed, error) {
 	var watch kv.Watch
+	attempts := 0
 	c, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (c Claimed, err error) {
+		attempts++
 		if watch != nil {
 			watch.Cancel() // left by an attempt that is retried
 			watch = nil
 		}
-		if c.Job, c.Next, err = claimFirst(s.Store, tx, typ, w); c.Job == nil && err == nil {
+		if w.Room > 1 {
+			c.Job, c.More, c.Next, err = claimSome(s.Store, tx, typ, w, attempts-1)
+		} else {
+			c.Job, c.Next, err = claimFirst(s.Store, tx, typ, w)
+		}
+		if c.Job == nil && err == nil {
 			watch = WatchQueue(s.Store, tx, typ)
 		}
 		c.Watch = watch
@@ -242,18 +255,23 @@ func claimFirst(s *db.Store, tx kv.Transaction, typ string, w Worker) (*Job, *Du
 		if err != nil {
 			return nil, nil, err
 		}
-		tx.Clear(due.key)
-		// Read versions never decrease, so the token is also greater than that of a removed job with the same id.
-		j.TakenFrom, j.GivenBack = j.GivenBack, ""
-		if j.State == JobRunning {
-			j.TakenFrom = j.Worker
-		}
-		j.State, j.Worker, j.Again, j.Token = JobRunning, w.Name, false, max(j.Token+1, version)
-		j.At, j.Due = 0, s.Wall()
-		writeBeat(s, tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
-		WriteJob(s, tx, j)
+		take(s, tx, j, due, version, w)
 		return j, nil, nil
 	}
+}
+
+// take lets a due job run on a worker.
+func take(s *db.Store, tx kv.Transaction, j *Job, due *DueJob, version int64, w Worker) {
+	tx.Clear(due.key)
+	// Read versions never decrease, so the token is also greater than that of a removed job with the same id.
+	j.TakenFrom, j.GivenBack = j.GivenBack, ""
+	if j.State == JobRunning {
+		j.TakenFrom = j.Worker
+	}
+	j.State, j.Worker, j.Again, j.Token = JobRunning, w.Name, false, max(j.Token+1, version)
+	j.At, j.Due = 0, s.Wall()
+	writeBeat(s, tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
+	WriteJob(s, tx, j)
 }
 
 // Renew reports that the worker is alive and stores progress, unless it is nil; then it costs only one small write. It

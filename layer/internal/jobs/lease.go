@@ -17,13 +17,18 @@ func readDue(s *db.Store, tx kv.Transaction, typ string, due *DueJob) (*Job, err
 	if err != nil {
 		return nil, err
 	}
+	return concerned(tx, due, j), nil
+}
+
+// concerned returns the record of a due job that was read, or nil as readDue does.
+func concerned(tx kv.Transaction, due *DueJob, j *Job) *Job {
 	if j == nil || !due.concerns(j) {
 		tx.Clear(due.key)
-		return nil, nil
+		return nil
 	}
 	// Conflict with a renewal by the worker that the job is taken from.
 	tx.AddReadConflict(kv.KeyRange{Begin: due.key, End: append(due.key[:len(due.key):len(due.key)], 0)})
-	return j, nil
+	return j
 }
 
 // Release lets the jobs of a type wait whose workers have stopped renewing, so that any worker can take them: for a

@@ -46,7 +46,20 @@ const damagedBeat = -1
 
 // FirstDue returns the first due job, or nil. It reads at snapshot isolation: two workers that see the same job
 // conflict on its record, and others do not conflict.
-func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
+func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (first *DueJob, err error) {
+	err = lookAt(s, tx, typ, w, func(j *DueJob) (more bool) {
+		if first == nil || j.At.Before(first.At) {
+			first = j
+		}
+		return false
+	})
+	return first, err
+}
+
+// lookAt calls visit for the jobs of a type that wait, and then for those that run. Those that wait come in the order
+// of the queue. Those that can start no earlier than one before them are left out, but if visit has returned true, only
+// those that cannot start yet.
+func lookAt(s *db.Store, tx kv.Transaction, typ string, w Worker, visit func(*DueJob) (more bool)) error {
 	begun := time.Now()
 	snapshot := tx.Snapshot()
 	read := func(part int64, mode kv.RangeOptions) (kv.RangeIterator, int) {
@@ -56,7 +69,7 @@ func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, er
 	}
 	version := tx.ReadVersion()
 	o := kv.RangeOptions{Mode: kv.ModeIterator}
-	if w.Grace == nil {
+	if w.Grace == nil && w.Room <= 1 {
 		o = kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}
 	}
 	queue, n := read(jobQueue, o)
@@ -67,23 +80,20 @@ func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, er
 	defer old.Close()
 	v, err := version.Wait()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.Clock.Saw(v)
-	first, err := firstWaiting(s, queue, n, w)
-	if err != nil {
-		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
+	if err := waitingJobs(s, queue, n, w, visit); err != nil {
+		return fmt.Errorf("queue of %s jobs: %w", typ, err)
 	}
 	running, err := runningJobs(s, typ, beats, old, n, w, begun)
 	if err != nil {
-		return nil, fmt.Errorf("heartbeats of %s jobs: %w", typ, err)
+		return fmt.Errorf("heartbeats of %s jobs: %w", typ, err)
 	}
 	for _, j := range running {
-		if first == nil || j.At.Before(first.At) {
-			first = j
-		}
+		visit(j)
 	}
-	return first, nil
+	return nil
 }
 
 // silentJobs returns the running jobs of a type. Those whose worker has stopped renewing are due, and the others are to
@@ -100,21 +110,23 @@ func readBeats(s *db.Store, snapshot kv.Reader, typ string) kv.RangeIterator {
 	return snapshot.GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Mode: kv.ModeWantAll})
 }
 
-// firstWaiting returns the first job of the queue.
-func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (first *DueJob, err error) {
+// waitingJobs visits the jobs of the queue, as lookAt says.
+func waitingJobs(s *db.Store, rows kv.RangeIterator, prefix int, w Worker, visit func(*DueJob) bool) (err error) {
 	now := time.Now()
+	var first *DueJob
+	more := false
 	for rows.Next() {
 		j := &DueJob{key: bytes.Clone(rows.KeyValue().Key)}
 		rest := j.key[prefix:]
 		if j.at, rest, err = tuple.TakeInt(rest); err != nil {
-			return nil, err
+			return err
 		}
 		if j.ID, _, err = tuple.TakeString(rest); err != nil {
-			return nil, err
+			return err
 		}
 		j.At = now.Add(s.Clock.Until(j.at))
-		if first != nil && !j.At.Before(first.At) {
-			return first, nil // the following ones are not earlier
+		if first != nil && !j.At.Before(first.At) && (!more || j.At.After(now)) {
+			return nil // the following ones are not earlier
 		}
 		if w.Grace != nil {
 			j.At = j.At.Add(w.Grace(j.ID))
@@ -122,8 +134,9 @@ func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (fir
 		if first == nil || j.At.Before(first.At) {
 			first = j
 		}
+		more = visit(j)
 	}
-	return first, rows.Err()
+	return rows.Err()
 }
 
 // runningJobs returns the running jobs of a type, with the times when they are due or their heartbeats should be
