@@ -31,11 +31,13 @@ type reporter struct {
 	name    string                         // of the node
 	began   time.Time                      // when the node began to start
 	running *atomic.Pointer[actors.System] // nil before the actors start
+	taking  *events.Takeovers
 }
 
 // startConsole creates the console. It answers other nodes from then on, before this node is a member.
 func (n *Node) startConsole(context.Context) error {
-	n.happened = &reporter{events.New(n.name, n.log), n.name, time.Now().UTC(), &n.running}
+	n.happened = &reporter{Recorder: events.New(n.name, n.log), name: n.name, began: time.Now().UTC(),
+		running: &n.running, taking: events.NewTakeovers(n.log)}
 	n.history = history.New()
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
@@ -226,8 +228,9 @@ func (r *reporter) actorEvent(e actors.Event) {
 			Detail: e.Failed.Reason + "\n" + e.Failed.Stack, Count: int64(e.Failed.Restarts)})
 	case e.Took != nil:
 		database, _, _ := strings.Cut(e.Took.ID, "/")
-		r.Record(state.Event{At: e.At, Kind: state.JobTaken, Job: e.Took.Type + " " + e.Took.ID,
+		r.Keep(state.Event{At: e.At, Kind: state.JobTaken, Job: e.Took.Type + " " + e.Took.ID,
 			Database: database, From: e.Took.From, To: r.name, Token: e.Took.Token})
+		r.taking.Add(e.Took.From)
 	}
 }
 

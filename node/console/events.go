@@ -131,6 +131,9 @@ func (c *Console) Events(ctx context.Context, q EventQuery) state.EventPage {
 	page.Stories = events.Stories(all)
 	page.Stories = page.Stories[:min(len(page.Stories), maxStories)]
 	words := strings.Fields(strings.ToLower(q.Search))
+	if len(words) == 0 { // who searches may search for one of those that are folded
+		all = events.Fold(all)
+	}
 	limit := defaultEvents
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxEvents)

@@ -97,7 +97,8 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Attention: []state.Attention{}, Events: []state.Event{}}
 	o.Nodes, o.Absent = c.Nodes(ctx)
 	all, _ := c.All(ctx)
-	o.Events = append(o.Events, all[:min(len(all), overviewEvents)]...)
+	folded := events.Fold(all)
+	o.Events = append(o.Events, folded[:min(len(folded), overviewEvents)]...)
 	for i := range o.Events {
 		o.Events[i].Detail, o.Events[i].Items = short(o.Events[i].Detail), nil
 	}

@@ -18,6 +18,8 @@ const (
 	// of those that anyone can cause.
 	maxBytes     = 1 << 20
 	maxStrangers = 200
+	// maxTaken bounds the number of jobs that were taken over, which come by hundreds.
+	maxTaken = 500
 	// burst is how many events of a limited kind are kept of any minute.
 	burst = 10
 
@@ -45,6 +47,7 @@ type Recorder struct {
 		learned   []state.Event                   // of others, and of this one before it was restarted; oldest first
 		known     map[string]bool                 // the ids of learned
 		learnt    int                             // bytes of learned
+		taken     []state.Event                   // oldest first
 		limits    map[state.EventKind][]time.Time // when the last events were kept, at most burst of them
 		changed   chan struct{}                   // closed and replaced by each event
 	}
@@ -125,6 +128,13 @@ func (r *Recorder) keep(e state.Event, limited bool) bool {
 		r.mu.strangers = append(r.mu.strangers, e)
 		return true
 	}
+	if e.Kind == state.JobTaken {
+		if len(r.mu.taken) == maxTaken {
+			r.mu.taken = slices.Delete(r.mu.taken, 0, 1)
+		}
+		r.mu.taken = append(r.mu.taken, e)
+		return true
+	}
 	r.mu.own = append(r.mu.own, e)
 	r.mu.bytes += weight(&e)
 	n := 0
@@ -161,8 +171,7 @@ func weight(e *state.Event) int {
 // List returns the events at or after a time, newest first, at most most of them.
 func (r *Recorder) List(since time.Time, most int) []state.Event {
 	r.mu.Lock()
-	list := make([]state.Event, 0, len(r.mu.own)+len(r.mu.strangers))
-	list = append(append(list, r.mu.own...), r.mu.strangers...)
+	list := slices.Concat(r.mu.own, r.mu.strangers, r.mu.taken)
 	r.mu.Unlock()
 	list = slices.DeleteFunc(list, func(e state.Event) bool { return e.At.Before(since) && !until(&e, since) })
 	Sort(list)

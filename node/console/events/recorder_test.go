@@ -208,3 +208,16 @@ func TestRecorder_Learn(t *testing.T) {
 		t.Errorf("its own are %+v", list)
 	}
 }
+
+// Hundreds of jobs that are taken over displace no other event, and take a bounded amount of memory.
+func TestRecorder_jobsTaken(t *testing.T) {
+	r, _ := recorder(t)
+	r.Record(state.Event{Kind: state.MemberDead, Member: "n2"})
+	for i := range 10_000 {
+		r.Keep(state.Event{Kind: state.JobTaken, Job: fmt.Sprint("replication r/", i), From: "n2", To: "n1"})
+	}
+	got := list(r)
+	if len(got) != 501 || got[len(got)-1].Kind != state.MemberDead || !strings.HasSuffix(got[0].Job, "/9999") {
+		t.Errorf("%d events, from %+v to %+v", len(got), got[0], got[len(got)-1])
+	}
+}
