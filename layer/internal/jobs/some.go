@@ -13,7 +13,8 @@ import (
 // When a node ends, the others take over all its jobs, of which there may be hundreds. One by one, each takes a
 // transaction, for which the workers that see the same first job compete. So a worker that has room for all that are
 // due takes several in a transaction: first those that it is preferred for, which the others leave to theirs. Of the
-// rest, it takes few at a time, so that each worker gets some. Each begins with other ones, so that they seldom conflict.
+// rest, it takes few at a time, so that each worker gets some. Each begins with other ones, so that they seldom
+// conflict.
 
 const (
 	// mostAtOnce is how many jobs one transaction takes. It is halved with each attempt that has failed, perhaps in

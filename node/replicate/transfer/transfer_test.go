@@ -264,8 +264,8 @@ func TestRun_bulkGetAgain(t *testing.T) {
 	})
 }
 
-// A source whose _bulk_get fails in a way that may pass, as during an outage, is soon asked again, and less often as long
-// as that goes on.
+// A source whose _bulk_get fails in a way that may pass, as during an outage, is soon asked again, and less often as
+// long as that goes on.
 func TestRun_bulkGetSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, target := newFake(0), newFake(0)

@@ -183,8 +183,8 @@ const (
 	// bulkAgain is when a source is asked again that has no _bulk_get, or one that does not work: a long replication is
 	// to get over what was wrong with it for some time.
 	bulkAgain = 10 * time.Minute
-	// bulkSoon is when it is asked again after a failure that may pass at once, such as while it starts. It doubles with
-	// each such failure in a row, up to bulkAgain.
+	// bulkSoon is when it is asked again after a failure that may pass at once, such as while it starts. It doubles
+	// with each such failure in a row, up to bulkAgain.
 	bulkSoon = 5 * time.Second
 )
 
