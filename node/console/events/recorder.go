@@ -199,14 +199,14 @@ func (r *Recorder) Learn(list []state.Event) {
 		r.mu.learnt += weight(&e)
 	}
 	slices.SortStableFunc(r.mu.learned, func(a, b state.Event) int { return a.At.Compare(b.At) })
-	n := 0
 	for r.mu.learnt > maxLearned {
-		e := &r.mu.learned[n]
+		// Of hundreds of jobs that are taken over, some may be forgotten sooner than why they were.
+		i := max(0, slices.IndexFunc(r.mu.learned, func(e state.Event) bool { return e.Kind == state.JobTaken }))
+		e := &r.mu.learned[i]
 		r.mu.learnt -= weight(e)
 		delete(r.mu.known, e.ID)
-		n++
+		r.mu.learned = slices.Delete(r.mu.learned, i, i+1)
 	}
-	r.mu.learned = slices.Delete(r.mu.learned, 0, n)
 }
 
 // Learned returns what Learn has kept of events at or after a time, oldest first.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"slices"
 	"os"
 	"runtime"
 	"strings"
@@ -203,6 +204,16 @@ func TestRecorder_Learn(t *testing.T) {
 	}
 	if got := r.Learned(at(most - 10)); len(got) != 10 {
 		t.Errorf("of the last ten there are %d", len(got))
+	}
+	var jobs []state.Event
+	for i := range most {
+		jobs = append(jobs, state.Event{ID: fmt.Sprint("n3/b/", i), Node: "n3", Kind: state.JobTaken, Job: "j",
+			At: at(float64(most + i))})
+	}
+	r.Learn(jobs)
+	deaths := slices.DeleteFunc(r.Learned(time.Time{}), func(e state.Event) bool { return e.Kind == state.JobTaken })
+	if len(deaths) != len(got) {
+		t.Errorf("jobs have displaced deaths: %d are left of %d", len(deaths), len(got))
 	}
 	if list := r.List(time.Time{}, 10); len(list) != 1 {
 		t.Errorf("its own are %+v", list)

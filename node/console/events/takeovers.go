@@ -18,7 +18,9 @@ type Takeovers struct {
 }
 
 // NewTakeovers returns Takeovers that write to a log.
-func NewTakeovers(log *slog.Logger) *Takeovers { return &Takeovers{log: log, latest: map[string]*takeover{}} }
+func NewTakeovers(log *slog.Logger) *Takeovers {
+	return &Takeovers{log: log, latest: map[string]*takeover{}}
+}
 
 // takeover has the jobs that were taken from a node at about the same time.
 type takeover struct {

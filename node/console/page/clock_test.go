@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,96 +181,52 @@ func TestPage_refusedStream(t *testing.T) {
 	}
 }
 
-// orders serves the page of a database with so many documents. failing is what its figures and its statements fail with
-// now: 503, an SQLSTATE, or "".
-func orders(t *testing.T, docs int) (url string, failing *atomic.Value) {
-	t.Helper()
-	failing = new(atomic.Value)
-	failing.Store("")
+// A page that is opened during an outage learns later how many documents of its database are in conflict. Counting reads
+// every document, so it asks after growing pauses.
+func TestPage_openedInOutage(t *testing.T) {
+	var away atomic.Bool
+	away.Store(true)
 	mux, api := http.NewServeMux(), answers()
+	var counted []state.Conflicts
+	for _, name := range []string{"customers", "invoices", "orders", "sessions"} {
+		counted = append(counted, state.Conflicts{Database: name, Entries: 9, Documents: pointer(int64(7))})
+	}
+	api["conflicts"] = state.ConflictsPage{Databases: counted}
 	stopped(mux)
 	mux.HandleFunc("/_dashboard/couch/", func(w http.ResponseWriter, r *http.Request) {
-		if failing.Load() == "503" {
+		if away.Load() {
 			http.Error(w, `{"error":"service unavailable"}`, http.StatusServiceUnavailable)
 			return
 		}
-		api := map[string]any{"/_dashboard/couch/orders": map[string]any{"doc_count": docs},
-			"/_dashboard/couch/orders/_changes/_meta": map[string]any{"maps": []any{}}}
-		answer(w, api, r.URL.Path)
+		answer(w, map[string]any{r.URL.Path: map[string]any{"maps": []any{}}}, r.URL.Path)
 	})
 	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/_dashboard/api/")
-		switch code := failing.Load().(string); {
-		case name != "sql" || r.URL.Query().Get("live") != "":
-			answer(w, api, name)
-		case code != "":
-			answer(w, map[string]any{"sql": []any{state.SQLLine{Error: &state.SQLError{Code: code,
-				Message: "it failed: " + code}}}}, name)
-		default:
-			answer(w, map[string]any{"sql": []any{state.SQLLine{Columns: []state.SQLColumn{{Name: "count"}}}, []any{"7"},
-				state.SQLLine{Done: "SELECT 1"}}}, name)
+		if r.URL.Query().Get("live") != "" || name == "conflicts" && away.Load() {
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+			return
 		}
+		answer(w, api, name)
 	})
 	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return server.URL + "/stopped#/databases/orders", failing
-}
-
-const (
-	countButton = `[...document.querySelectorAll('#view button')].find(b => b.textContent.startsWith('Count doc'))`
-	sqlPath     = "/_dashboard/api/sql"
-)
-
-// What reads every document is not done again by itself when it failed for another reason than an outage, and after
-// growing pauses in one.
-func TestPage_countsAgain(t *testing.T) {
-	url, failing := orders(t, 5_000_000)
-	p := browser.Start(t).Open(url, browser.View{})
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/stopped#/databases/customers", browser.View{})
 	defer p.Close()
-	const offer = "Count documents in conflict reads 5,000,000 documents"
-	fail := func(code string) {
-		p.WaitText(offer)
-		failing.Store(code)
-		p.Eval("mark(); "+countButton+".click()", nil)
-		p.WaitText(offer + " it failed: " + code)
+	p.WaitText("Figures")
+	if text := p.Text(); strings.Contains(text, "There is no such database") {
+		t.Errorf("in an outage the page shows %s", text)
 	}
-	for _, code := range []string{"57014", "57P01", "53200", "53100", "40001", "XX000", "58030", "72000"} {
-		fail(code)
-		pass(p, 10*time.Second)
-		if times := asked(p, sqlPath); !slices.Equal(times, []float64{0}) {
-			t.Errorf("after %s it is counted at %v", code, times)
-		}
-	}
-	fail("57P03")
 	pass(p, 2*time.Minute)
-	if times := asked(p, sqlPath); !slices.Equal(times, []float64{0, 3, 9, 21, 45, 75, 105}) {
-		t.Errorf("after an outage it is counted at %v", times)
+	times := asked(p, "/_dashboard/api/conflicts")
+	if len(times) < 3 || len(times) > 6 {
+		t.Errorf("in an outage of two minutes it asks at %v", times)
 	}
-	failing.Store("")
-	pass(p, 30*time.Second)
-	p.WaitText("7 documents in conflict")
-}
-
-// A page that is opened during an outage learns later how many documents its database has.
-func TestPage_openedInOutage(t *testing.T) {
-	b := browser.Start(t)
-	for docs, want := range map[int]string{5: "7 documents in conflict",
-		19_500:    "Count documents in conflict reads 19,500 documents", // it took seconds, in each page that was opened
-		5_000_000: "Count documents in conflict reads 5,000,000 documents"} {
-		url, failing := orders(t, docs)
-		failing.Store("503")
-		p := b.Open(url, browser.View{})
-		p.WaitText("Count documents in conflict")
-		if text := p.Text(); strings.Contains(text, "reads") || strings.Contains(text, "There is no such database") {
-			t.Errorf("in an outage the page shows %s", text)
-		}
-		failing.Store("")
-		pass(p, 3*time.Second)
-		p.WaitText(want)
-		pass(p, time.Minute)
-		if times := asked(p, sqlPath); len(times) != map[bool]int{true: 1}[docs == 5] {
-			t.Errorf("documents in conflict of %d are counted at %v", docs, times)
-		}
-		p.Close()
+	away.Store(false)
+	pass(p, time.Minute)
+	p.Wait(`document.querySelector('td[data-name="In conflict"]')?.innerText === '7'`)
+	asked(p, "/_dashboard/api/conflicts")
+	pass(p, time.Minute)
+	if times := asked(p, "/_dashboard/api/conflicts"); len(times) > 1 {
+		t.Errorf("nothing changes, and it asks at %v", times)
 	}
 }

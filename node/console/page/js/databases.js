@@ -2,7 +2,7 @@
 import { el, shown, section, text, count, plural, bytes, measure, link, redraw } from './dom.js';
 import { list, table } from './table.js';
 import { ask, confirm, button } from './actions.js';
-import { act, couch, deleteDatabase, onActed, path, read, sql } from './source.js';
+import { act, couch, deleteDatabase, onActed, path, read } from './source.js';
 import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
@@ -54,12 +54,13 @@ const columns = [
   { title: 'Feed rows', sort: 'feed', cell: d => rate(d.feed, d.feed_line, `${text(d.name)}: feed rows`), number: true },
 ];
 
-const askEvery = 5000, // ms between two questions about the databases that a list shows, at least
+const deletedAt = columns.findIndex(c => c.sort === 'deleted'),
+  askEvery = 5000, // ms between two questions about the databases that a list shows, at least
   askSeldom = 60000, // at most, while there are no answers or nobody looks
   askedWithin = 65000; // for one that somebody has asked for
 
 /**
- * How many documents are in conflict, of the databases that a list shows: its column, seen, for option read of a list,
+ * How many documents are in conflict, of the databases that a list shows: its columns, seen, for option read of a list,
  * and ends. The node counts those of small databases that have changed, when it is asked, and others on a click.
  */
 const conflictsOfAll = () => {
@@ -140,7 +141,11 @@ const conflictsOfAll = () => {
     ];
   };
   return {
-    column: { title: 'In conflict', cell, number: true },
+    columns: [
+      ...columns.slice(0, deletedAt),
+      { title: 'In conflict', cell, number: true },
+      ...columns.slice(deletedAt),
+    ],
     seen: (p, showAgain) => {
       again = showAgain;
       rows = p.rows;
@@ -234,62 +239,6 @@ const reshards = (place, name) => {
   };
 };
 
-const countedAtOnce = 2000; // documents, for which no node takes as long as a slow statement
-
-/**
- * How many documents are in conflict: its box, know, which takes how many documents there are, and ends. Counting reads
- * every document: the store keeps no such number. Of many documents it is counted when somebody asks.
- */
-const conflicting = name => {
-  const box = el('span', { role: 'status' }),
-    leaving = new AbortController();
-  const load = recovering(
-    async current => {
-      box.replaceChildren(el('span', { class: 'dim' }, 'counting documents in conflict …'));
-      const found = await sql(name, 'SELECT count(DISTINCT id) FROM conflicts WHERE NOT deleted', {
-        signal: leaving.signal,
-      });
-      if (!current()) return;
-      const n = Number(found.results[0].rows[0][0]);
-      box.replaceChildren(
-        n
-          ? link(['databases', name, 'docs'], `${plural(n, 'document')} in conflict`, { show: 'conflicts' })
-          : 'no document in conflict',
-      );
-    },
-    e => {
-      offer();
-      box.append(el('span', { class: 'bad' }, shown(` ${e.message}`)));
-    },
-    () => {},
-  );
-  let cost = '',
-    asked = false;
-  const begin = () => {
-    asked = true;
-    load();
-  };
-  const offer = () =>
-    box.replaceChildren(
-      el('button', { click: begin }, 'Count documents in conflict'),
-      el('span', { class: 'dim' }, cost),
-    );
-  offer();
-  return {
-    box,
-    know: docs => {
-      cost = ` reads ${plural(docs, 'document')}`;
-      if (asked) return;
-      if (docs <= countedAtOnce) begin();
-      else offer();
-    },
-    ends: () => {
-      leaving.abort();
-      load.ends();
-    },
-  };
-};
-
 const mostShards = 64; // unless set
 
 /** Reshards a database, if the number that is given makes sense and is not that of now. */
@@ -313,9 +262,9 @@ const reshard = async (name, given) => {
   );
 };
 
-/** The page of one database. It returns know, which takes how many documents there are, and ends. */
+/** The page of one database. It returns what ends it. */
 const one = (place, say, name) => {
-  const conflicts = conflicting(name);
+  const conflicts = conflictsOfAll();
   const of = { database: name },
     shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
     wrong = el('p', { role: 'alert', class: 'bad' });
@@ -364,16 +313,18 @@ const one = (place, say, name) => {
         ),
       ),
       wrong,
-      el('p', {}, conflicts.box),
     ),
   );
   const stops = [
     conflicts.ends,
-    list(place, 'databases', 'Figures', columns, none('There is no such database.'), say, {
+    list(place, 'databases', 'Figures', conflicts.columns, none('There is no such database.'), say, {
       asks: true,
       more: of,
       as: 'figures.',
-      read: p => p.rows.length && shardMaps.know(p.rows[0].shards),
+      read: (p, again) => {
+        conflicts.seen(p, again);
+        if (p.rows.length) shardMaps.know(p.rows[0].shards);
+      },
     }),
     list(
       place,
@@ -396,19 +347,18 @@ const one = (place, say, name) => {
   ];
   const shardMaps = reshards(place, name);
   stops.push(shardMaps.ends);
-  return { know: conflicts.know, ends: () => stops.forEach(s => s()) };
+  return () => stops.forEach(s => s());
 };
 
 export const databases = (place, say, [name, ...rest]) => {
   if (name === undefined) {
     place.append(create());
     const conflicts = conflictsOfAll();
-    const at = columns.findIndex(c => c.sort === 'deleted');
     const ends = list(
       place,
       'databases',
       'Databases',
-      [...columns.slice(0, at), conflicts.column, ...columns.slice(at)],
+      conflicts.columns,
       none('There is no database yet.'),
       say,
       { read: conflicts.seen },
@@ -424,8 +374,8 @@ export const databases = (place, say, [name, ...rest]) => {
   const draw = () => (drawn ||= one(place, say, name));
   const load = recovering(
     async current => {
-      const docs = JSON.parse(await couch('GET', path(name))).doc_count;
-      if (current()) draw().know(docs);
+      await couch('GET', path(name));
+      if (current()) draw();
     },
     e => {
       if (drawn || (e.status !== 404 && e.status !== 400)) draw(); // its row says what is wrong with it
@@ -442,6 +392,6 @@ export const databases = (place, say, [name, ...rest]) => {
   load();
   return () => {
     load.ends();
-    if (drawn) drawn.ends();
+    if (drawn) drawn();
   };
 };

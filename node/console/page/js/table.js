@@ -175,7 +175,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   const show = p => {
     page = p;
     waiting(false);
-    if (read) read(p, () => page && show(page));
+    if (read) read(p, () => page && !waits && show(page));
     total.textContent = shown(
       `${count(p.total)} ${q.search ? 'found' : 'in all'}` +
         (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join(''),
