@@ -181,8 +181,8 @@ func TestPage_refusedStream(t *testing.T) {
 	}
 }
 
-// A page that is opened during an outage learns later how many documents of its database are in conflict. Counting reads
-// every document, so it asks after growing pauses.
+// A page that is opened during an outage learns later how many documents of its database are in conflict. Counting
+// reads every document, so it asks after growing pauses.
 func TestPage_openedInOutage(t *testing.T) {
 	var away atomic.Bool
 	away.Store(true)
