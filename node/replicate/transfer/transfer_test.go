@@ -309,6 +309,7 @@ func TestRun_bulkGetSoon(t *testing.T) {
 		if n := asked(time.Minute); n < 3 {
 			t.Errorf("asked %d times in the minute after an outage", n)
 		}
+		time.Sleep(time.Minute) // the feed of a fake looks for more every ten seconds
 		complete(t, source, target)
 		cancel()
 		<-ended
