@@ -86,20 +86,14 @@ func (h health) unreadable(err error) string {
 	return strings.Join(reasons, "; ")
 }
 
-// freeBytes returns a function that reports the free space on the disk of the node's own store, for metrics. It returns
-// nil for other stores.
-func freeBytes(engine kv.Engine) func() float64 {
+// freeBytes returns a function that reports the free space on the disk of the node's own store or of FoundationDB's
+// fullest server, and whether it is known. It returns nil for a store on another node.
+func freeBytes(engine kv.Engine) func() (free int64, known bool) {
 	e, ok := engine.(interface{ FreeBytes() (int64, bool) })
 	if !ok {
 		return nil
 	}
-	if _, known := e.FreeBytes(); !known {
-		return nil
-	}
-	return func() float64 {
-		free, _ := e.FreeBytes()
-		return float64(free)
-	}
+	return e.FreeBytes
 }
 
 // counts returns the number of reasons by name, for metrics.

@@ -76,7 +76,7 @@ type meter struct {
 	http    func() (connections int, bodies int64)
 	engine  *kv.Counts // nil if the engine does not count
 	before  kv.Counted
-	free    func() float64 // nil if unknown
+	free    func() (free int64, known bool) // nil if the store is on another node
 	runtime []metrics.Sample
 }
 
@@ -138,7 +138,9 @@ func (m *meter) read() history.Reading {
 	set(history.ScriptSeconds, scripts.Seconds)
 	count(history.ScriptWaiting, int64(scripts.Waiting))
 	if m.free != nil {
-		set(history.DiskFree, m.free())
+		if free, known := m.free(); known {
+			set(history.DiskFree, float64(free))
+		}
 	}
 	metrics.Read(m.runtime)
 	count(history.Heap, int64(m.runtime[0].Value.Uint64()))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -86,7 +87,7 @@ func (s *storage) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.guard(root)
+	s.guard(ctx, root)
 	s.store, err = layer.Open(ctx, s.engine, layer.Options{
 		Root:          root,
 		MaxShards:     s.cfg.Changes.MaxShards,
@@ -166,7 +167,7 @@ func (s *storage) root(ctx context.Context) ([]byte, error) {
 
 // guard lets requests fail at once while FoundationDB does not answer. Its client lets each wait. The other engines
 // know by themselves whether their store is there.
-func (s *storage) guard(root []byte) {
+func (s *storage) guard(ctx context.Context, root []byte) {
 	if s.cfg.Storage.Engine != config.EngineFDB {
 		return
 	}
@@ -178,14 +179,13 @@ func (s *storage) guard(root []byte) {
 	s.engine = guarded
 	if tells {
 		room := &fdb.Room{Status: teller.Status}
-		stop := room.Run()
-		s.parts.add("free space of the cluster", func(context.Context) error {
-			stop()
-			return nil
-		})
+		room.Ask(ctx)
 		s.engine = clusterEngine{guarded, room}
 	}
 }
+
+// roomEvery is how often a node asks a cluster for its free space, which is not cheap on a large one.
+const roomEvery = time.Minute
 
 // clusterEngine is a guarded FoundationDB, with the disk space that its cluster has left.
 type clusterEngine struct {

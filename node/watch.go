@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/console"
@@ -78,6 +80,9 @@ func (n *Node) watchEvents(context.Context) error {
 	if e, ok := n.engine.(interface{ DiskLow() (string, bool) }); ok {
 		w.diskLow = e.DiskLow
 	}
+	if e, ok := n.engine.(clusterEngine); ok {
+		every(roomEvery, e.Ask)
+	}
 	every(healthEvery, func(context.Context) { w.compare() })
 	every(indexesEvery, w.lookAtIndexes)
 	n.learning.begin(time.Time{})
@@ -137,12 +142,12 @@ const longestProbe = probeTimeout + probeEvery
 
 // storeAway remembers that the store did not answer. It is safe for concurrent use.
 type storeAway struct {
-	last atomic.Pointer[time.Time]
+	last   atomic.Pointer[time.Time]
+	asking singleflight.Group // who finds out first that the store does not answer asks it for all
 
 	mu struct {
 		sync.Mutex
-		back  chan struct{} // closed and nil when the store answers again; nil if it answers as far as is known
-		asked chan struct{} // closed and nil when outlast has asked the store; nil if it does not
+		back chan struct{} // closed and nil when the store answers again; nil if it answers as far as is known
 	}
 }
 
@@ -176,24 +181,13 @@ func (a *storeAway) back() chan struct{} {
 }
 
 // outlast waits as long as the store does not answer. It returns true if it did not, and does now, and false if it
-// answers anyway or ctx has ended. Who finds out first that it does not answer asks it for all.
+// answers anyway or ctx has ended.
 func (a *storeAway) outlast(ctx context.Context, ready func(context.Context) error) bool {
-	a.mu.Lock()
-	back, asked := a.mu.back, a.mu.asked
-	asks := back == nil && asked == nil
-	if asks {
-		asked = make(chan struct{})
-		a.mu.asked = asked
-	}
-	a.mu.Unlock()
-	switch {
-	case asks:
-		a.silent(ctx, ready)
-		a.mu.Lock()
-		back, a.mu.asked = a.mu.back, nil
-		a.mu.Unlock()
-		close(asked)
-	case back == nil:
+	back := a.back()
+	if back == nil {
+		asked := a.asking.DoChan("", func() (any, error) {
+			return a.silent(context.WithoutCancel(ctx), ready), nil // others may wait for longer
+		})
 		select {
 		case <-asked:
 			back = a.back()

@@ -35,7 +35,9 @@ var (
 	degraded      = desc("divan_degraded",
 		"Reasons why this node needs an operator although it serves, by name; none when all is well.",
 		"reason")
-	members = desc("divan_members", "Members of the cluster as this node sees them.", "status")
+	members  = desc("divan_members", "Members of the cluster as this node sees them.", "status")
+	diskFree = desc("divan_store_disk_free_bytes", "Free space on the disk of this node's store, without the ballast; "+
+		"with FoundationDB, on the cluster's fullest server.")
 )
 
 // actorCollector publishes actors.Metrics.
@@ -116,6 +118,20 @@ func (c memberCollector) Describe(ch chan<- *prometheus.Desc) { ch <- members }
 func (c memberCollector) Collect(ch chan<- prometheus.Metric) {
 	for status, n := range c.count() {
 		ch <- prometheus.MustNewConstMetric(members, prometheus.GaugeValue, float64(n), status)
+	}
+}
+
+// freeCollector publishes the free space on the store's disk while it is known: a cluster tells it only when it is
+// asked.
+type freeCollector struct{ free func() (int64, bool) }
+
+// Describe implements prometheus.Collector.
+func (c freeCollector) Describe(ch chan<- *prometheus.Desc) { ch <- diskFree }
+
+// Collect implements prometheus.Collector.
+func (c freeCollector) Collect(ch chan<- prometheus.Metric) {
+	if free, known := c.free(); known {
+		ch <- prometheus.MustNewConstMetric(diskFree, prometheus.GaugeValue, float64(free))
 	}
 }
 

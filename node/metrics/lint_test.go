@@ -37,7 +37,7 @@ func everything() *metrics.Metrics {
 		},
 		Members:   func() map[string]int { return map[string]int{"alive": 1} },
 		Degraded:  func() map[string]int { return map[string]int{"disk_full": 1} },
-		FreeBytes: func() float64 { return 1 },
+		FreeBytes: func() (int64, bool) { return 1, true },
 		Indexes:   func() []metrics.Index { return []metrics.Index{{Database: "a", Design: "b"}} },
 		Scripts: func() script.Stats {
 			return script.Stats{CallStats: script.CallStats{Limits: map[string]int64{"time": 1},

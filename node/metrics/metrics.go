@@ -35,9 +35,9 @@ type Sources struct {
 	Store func(ctx context.Context) error
 	// Degraded returns the number of reasons why this node needs an operator, by name.
 	Degraded func() map[string]int
-	// FreeBytes returns the free space on the disk of the node's own store or of FoundationDB's fullest server. It is
-	// nil if the node has no store of its own or that is unknown.
-	FreeBytes func() float64
+	// FreeBytes returns the free space on the disk of the node's own store or of FoundationDB's fullest server, if that
+	// is known. It is nil if the store is on another node.
+	FreeBytes func() (free int64, known bool)
 	// Indexes returns the indexes that this node was asked for recently, without those that cannot be read in time.
 	Indexes func() []Index
 	// Scripts returns statistics on the JavaScript sandbox.
@@ -171,10 +171,7 @@ func New(s Sources) *Metrics {
 			}))
 	}
 	if s.FreeBytes != nil {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(
-			prometheus.GaugeOpts{Name: "divan_store_disk_free_bytes",
-				Help: "Free space on the disk of this node's store, without the ballast; with FoundationDB, on the " +
-					"cluster's fullest server."}, s.FreeBytes))
+		m.registry.MustRegister(freeCollector{s.FreeBytes})
 	}
 	if s.Degraded != nil {
 		m.registry.MustRegister(degradedCollector{s.Degraded})

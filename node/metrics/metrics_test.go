@@ -172,3 +172,16 @@ func TestMetrics_NoSources(t *testing.T) {
 		t.Error("metrics of actors without actors")
 	}
 }
+
+// The free space of a cluster that has not told it yet is published once it has.
+func TestMetrics_freeLater(t *testing.T) {
+	known := false
+	m := metrics.New(metrics.Sources{FreeBytes: func() (int64, bool) { return 42, known }})
+	if text := scrape(t, m); strings.Contains(text, "divan_store_disk_free_bytes") {
+		t.Errorf("published although it is not known: %s", text)
+	}
+	known = true
+	if text := scrape(t, m); !strings.Contains(text, "divan_store_disk_free_bytes 42\n") {
+		t.Errorf("not published: %s", text)
+	}
+}

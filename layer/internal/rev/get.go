@@ -35,28 +35,10 @@ func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, 
 
 // getWinner reads a document's winner and then its body, in one step if the reader can.
 func getWinner(t *db.Txn, r kv.Reader, id string, large LargeReads) (*Document, error) {
-	key := t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id))
-	if fr, ok := r.(kv.FollowingReader); ok {
-		// The key of a body ends with its revision as AllDocs has it, and the number of the chunk.
-		f, ok := fr.GetFollowing(key, t.Keys.Doc(nil, keyspace.Documents, id), tuple.AppendInt(nil, 0))
-		if ok {
-			found, err := f.Wait()
-			if err != nil {
-				return nil, err
-			}
-			return bodyOfWinner(t, r, id, found.Value, HaveRead(found.Next), large)
-		}
-	}
-	value, err := r.Get(key).Wait()
+	value, first, err := readWinner(t, r, id)
 	if err != nil {
 		return nil, err
 	}
-	return bodyOfWinner(t, r, id, value, nil, large)
-}
-
-// bodyOfWinner reads the body of the revision that AllDocs has, or waits for body if that is not nil.
-func bodyOfWinner(t *db.Txn, r kv.Reader, id string, value []byte, body kv.Future[[]byte], large LargeReads,
-) (*Document, error) {
 	if value == nil {
 		return nil, Missing(r, t.Keys, id)
 	}
@@ -64,10 +46,26 @@ func bodyOfWinner(t *db.Txn, r kv.Reader, id string, value []byte, body kv.Futur
 	if err != nil {
 		return nil, db.Corrupt("list of documents", err)
 	}
-	if body == nil {
+	if first == nil {
 		return GetRevision(r, t.Keys, id, rev, large)
 	}
-	return waitRevision(BodyRead{R: r, Keys: t.Keys, Id: id, Rev: rev, First: body, Large: large})
+	return waitRevision(BodyRead{R: r, Keys: t.Keys, Id: id, Rev: rev, First: first, Large: large})
+}
+
+// readWinner reads what AllDocs has of a document, and the first chunk of its body if the reader can follow that; first
+// is nil if it cannot.
+func readWinner(t *db.Txn, r kv.Reader, id string) (value []byte, first kv.Future[[]byte], err error) {
+	key := t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id))
+	if fr, ok := r.(kv.FollowingReader); ok {
+		// The key of a body ends with its revision as AllDocs has it, and the number of the chunk.
+		f, ok := fr.GetFollowing(key, t.Keys.Doc(nil, keyspace.Documents, id), tuple.AppendInt(nil, 0))
+		if ok {
+			found, err := f.Wait()
+			return found.Value, HaveRead(found.Next), err
+		}
+	}
+	value, err = r.Get(key).Wait()
+	return value, nil, err
 }
 
 // Exists reports whether Get would find a document's winner. It reads less than Get.

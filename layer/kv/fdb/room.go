@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Room asks a cluster for its free space once a minute: the question is not cheap on a large cluster, and each node
-// asks.
+// Room knows a cluster's free space, as of the last Ask. It is safe for concurrent use.
 type Room struct {
 	// Status asks the cluster.
 	Status func(ctx context.Context) (Status, error)
@@ -18,37 +16,14 @@ type Room struct {
 }
 
 const (
-	roomEvery  = time.Minute
 	roomWithin = 5 * time.Second
 	// clusterLow is the free space below which the operator is told. FoundationDB slows writes down when a server has
 	// less than 5 % or 100 MB left, which it has already taken off what it says is free.
 	clusterLow = 1 << 30
 )
 
-// Run asks until the returned function is called. It waits for the first answer, but not for long.
-func (r *Room) Run() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.ask(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		tick := time.NewTicker(roomEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				r.ask(ctx)
-			}
-		}
-	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
-}
-
-func (r *Room) ask(ctx context.Context) {
+// Ask asks the cluster, for at most five seconds. What was known stays if it does not answer.
+func (r *Room) Ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, roomWithin)
 	defer cancel()
 	if s, err := r.Status(ctx); err == nil { // otherwise the store does not answer, for which there are other signs

@@ -16,8 +16,9 @@ func Shake(nc net.Conn, secret string, name [nameSize]byte) error {
 
 // The frames that tests send.
 const (
-	KindGet    = byte(kindGet | beginFlag)
-	KindCommit = byte(kindCommit | beginFlag)
+	KindGet          = byte(kindGet | beginFlag)
+	KindGetFollowing = byte(kindGetFollowing | beginFlag)
+	KindCommit       = byte(kindCommit | beginFlag)
 )
 
 // Frame encodes one frame.

@@ -172,6 +172,7 @@ func FuzzServer(f *testing.F) {
 	f.Add(remote.Frame(remote.KindGet, 1, 1, []byte{0, 0, 1, 'a'}))
 	f.Add(append(remote.Frame(remote.KindGet, 1, 1, []byte{3, 1, 1, 'a', 0, 1, 'a'}),
 		remote.Frame(remote.KindCommit, 2, 2, []byte{0})...))
+	f.Add(remote.Frame(remote.KindGetFollowing, 1, 1, []byte{0, 0, 1, 'a', 1, 'b', 1, 'c'}))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
 	below, err := embedded.Open(f.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -56,7 +56,7 @@ var kinds = map[state.EventKind]kind{
 		about: "other nodes watch the changes shards of a node", advice: "nothing"},
 	state.ActorFailed: {severity: state.Error, log: "actor failed",
 		about: "a part of a node failed and was restarted", advice: "report it, with the text in `detail`"},
-	state.JobTaken: {severity: state.Info, log: "took jobs over from another node",
+	state.JobTaken: {severity: state.Info, log: tookJobs,
 		about: "background work of a node that is gone goes on elsewhere; in the log once for all jobs, with their " +
 			"number, and in one line of the console and of `divan status`", advice: "nothing"},
 	state.Resharded: {severity: state.Info, log: "a database was resharded",

@@ -29,6 +29,9 @@ type takeover struct {
 	timer       *time.Timer
 }
 
+// tookJobs is what the log says of a take-over.
+const tookJobs = "took jobs over from another node"
+
 // takeoverSettles is for how long no further job must be taken over before a take-over is logged.
 const takeoverSettles = 2 * time.Second
 
@@ -56,6 +59,6 @@ func (t *Takeovers) settled(from string, one *takeover) {
 		return
 	}
 	delete(t.latest, from)
-	t.log.Info("took jobs over from another node", "event", string(state.JobTaken), "from_node", from,
+	t.log.Info(tookJobs, "event", string(state.JobTaken), "from_node", from,
 		"count", one.jobs, "seconds", one.last.Sub(one.first).Seconds())
 }

@@ -1,6 +1,6 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, section, content, text, count, link, redraw } from './dom.js';
-import { pages, table } from './table.js';
+import { el, section, content, text, count, link, redraw, typing } from './dom.js';
+import { pages, table, turning } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
 import { recovering, trouble } from './recovery.js';
@@ -64,32 +64,25 @@ const list = (place, name, say) => {
       after: told.get('after') || '',
     },
     before = pagesBefore('');
-  /** Notes what is shown, and shows it. turned: it is another page. */
-  const changed = turned => {
-    if (!turned) {
-      q.after = '';
-      before.length = 0;
-    }
-    note({ ...q, show: q.show === 'all' ? '' : q.show }, turned, '', before);
-    load();
-  };
+  const changed = turning(
+    q,
+    before,
+    turned => note({ ...q, show: q.show === 'all' ? '' : q.show }, turned, '', before),
+    () => load(),
+  );
   const body = el('div', {}),
     said = el('span', { class: 'dim', role: 'status' });
-  const end = (k, label) =>
-    el('input', {
-      type: 'search',
-      placeholder: `${k} id …`,
-      'aria-label': label,
-      value: q[k],
-      input: e => {
-        const value = e.target.value;
-        clearTimeout(typed[k]);
-        typed[k] = setTimeout(() => {
-          q[k] = value;
-          changed();
-        }, 250);
-      },
-    });
+  const untyped = [];
+  const end = (k, label) => {
+    const box = el('input', { type: 'search', placeholder: `${k} id …`, 'aria-label': label, value: q[k] });
+    untyped.push(
+      typing(box, () => {
+        q[k] = box.value;
+        changed();
+      }),
+    );
+    return box;
+  };
   const from = end('from', 'From id'),
     to = end('to', 'To id');
   const choice = el(
@@ -97,7 +90,6 @@ const list = (place, name, say) => {
     { 'aria-label': 'Which documents' },
     Object.entries(shows).map(([k, v]) => el('option', { value: k, selected: k === q.show }, v)),
   );
-  const typed = {}; // timers
   let rows = [],
     cells = new Map();
   const fill = recovering(
@@ -190,7 +182,7 @@ const list = (place, name, say) => {
   return () => {
     load.ends();
     fill.ends();
-    Object.values(typed).forEach(clearTimeout);
+    untyped.forEach(stop => stop());
   };
 };
 

@@ -144,6 +144,16 @@ export const duration = s => {
   return `${Math.round(s / 86400)} d`;
 };
 
+/** Calls done a quarter of a second after the last key in a box. It returns what stops that. */
+export const typing = (box, done) => {
+  let timer = 0;
+  box.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(done, 250);
+  });
+  return () => clearTimeout(timer);
+};
+
 /** Says something to screen readers only. */
 export const speak = words => {
   document.getElementById('heard').textContent = shown(words);

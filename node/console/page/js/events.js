@@ -1,7 +1,7 @@
 // What happened on all nodes, and the stories of failures.
-import { el, shown, section, redraw } from './dom.js';
+import { el, shown, section, redraw, typing } from './dom.js';
 import { follow } from './source.js';
-import { pages, table } from './table.js';
+import { pages, table, turning } from './table.js';
 import { given, note, pagesBefore } from './address.js';
 import { story, eventColumns } from './stories.js';
 
@@ -22,8 +22,7 @@ export const events = (place, say, rest) => {
     stories,
     el('section', { 'aria-label': 'Events' }, el('div', { class: 'bar' }, el('h2', {}, 'Events'), box, total), body),
   );
-  let stop = () => {},
-    typed = 0;
+  let stop = () => {};
   const start = () => {
     stop();
     total.textContent = 'Loading…';
@@ -32,15 +31,7 @@ export const events = (place, say, rest) => {
       say(problem, e);
     });
   };
-  /** Notes what is shown, and shows it. turned: it is another page. */
-  const changed = turned => {
-    if (!turned) {
-      q.after = '';
-      before.length = 0;
-    }
-    note(q, turned, '', before);
-    start();
-  };
+  const changed = turning(q, before, turned => note(q, turned, '', before), start);
   const show = p => {
     redraw(
       stories,
@@ -64,16 +55,13 @@ export const events = (place, say, rest) => {
       pages(q, p.next, before, changed),
     );
   };
-  box.addEventListener('input', () => {
-    clearTimeout(typed);
-    typed = setTimeout(() => {
-      q.search = box.value;
-      changed();
-    }, 250);
+  const untyped = typing(box, () => {
+    q.search = box.value;
+    changed();
   });
   start();
   return () => {
-    clearTimeout(typed);
+    untyped();
     stop();
   };
 };

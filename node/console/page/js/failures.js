@@ -1,7 +1,7 @@
 // The documents that views of a design document skip, since a map function failed. The server sorts, searches and pages
 // them: there may be as many as documents.
-import { el, content, named, text, count, link, redraw } from './dom.js';
-import { pages, table } from './table.js';
+import { el, content, named, text, count, link, redraw, typing } from './dom.js';
+import { pages, table, turning } from './table.js';
 import { couch, literal, path, sql } from './source.js';
 import { recovering, trouble } from './recovery.js';
 import { given, note, pagesBefore } from './address.js';
@@ -105,27 +105,20 @@ export const failures = (view, say, name, design) => {
     },
     say,
   );
-  /** Notes what is shown, and shows it. turned: it is another page. */
-  const changed = turned => {
-    if (!turned) {
-      q.after = '';
-      before.length = 0;
-    }
-    note({ ...q, sort: q.sort === 'id' ? '' : q.sort }, turned, '', before);
-    load();
-  };
+  const changed = turning(
+    q,
+    before,
+    turned => note({ ...q, sort: q.sort === 'id' ? '' : q.sort }, turned, '', before),
+    load,
+  );
   const by = column => {
     q.desc = q.sort === column && !q.desc ? 'true' : '';
     q.sort = column;
     changed();
   };
-  let typed = 0;
-  box.addEventListener('input', () => {
-    clearTimeout(typed);
-    typed = setTimeout(() => {
-      q.search = box.value;
-      changed();
-    }, 250);
+  const untyped = typing(box, () => {
+    q.search = box.value;
+    changed();
   });
   view.append(
     el(
@@ -145,7 +138,7 @@ export const failures = (view, say, name, design) => {
   );
   load();
   return () => {
-    clearTimeout(typed);
+    untyped();
     load.ends();
   };
 };

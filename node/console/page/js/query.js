@@ -1,5 +1,5 @@
 // A box for SQL: completion, results, plans, charts and downloads.
-import { el, section, text, count, link } from './dom.js';
+import { el, section, text, count, link, typing } from './dom.js';
 import { read, sql } from './source.js';
 import { completion } from './completion.js';
 import { grid, download } from './results.js';
@@ -280,8 +280,7 @@ export const query = (place, say, [name], search) => {
     ),
     out,
   );
-  let timer = 0,
-    sought = '';
+  let sought = '';
   /** Offers names of databases in which what is typed occurs: there may be more than a list can have. */
   const offer = recovering(
     async current => {
@@ -292,12 +291,9 @@ export const query = (place, say, [name], search) => {
     () => {},
     () => {},
   );
-  database.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      sought = database.value;
-      offer();
-    }, 250);
+  const untyped = typing(database, () => {
+    sought = database.value;
+    offer();
   });
   offer();
   out.append(...stored(leftKey).map(s => el('p', { class: 'warn', role: 'alert' }, s)));
@@ -307,7 +303,7 @@ export const query = (place, say, [name], search) => {
     stopped = true;
     keep();
     window.removeEventListener('pagehide', keep);
-    clearTimeout(timer);
+    untyped();
     if (running) running.abort();
     complete.end();
     offer.ends();

@@ -1,5 +1,5 @@
 // A list that the server sorts, searches and divides into pages.
-import { el, shown, count, text, redraw } from './dom.js';
+import { el, shown, count, text, redraw, typing } from './dom.js';
 import { follow } from './source.js';
 import { given, note, pagesBefore } from './address.js';
 
@@ -109,6 +109,16 @@ export const pages = (q, next, before, turned) => {
     : '';
 };
 
+/** What notes q by noted, and shows it: another page if turned, otherwise the first one. before is that of pages. */
+export const turning = (q, before, noted, show) => turned => {
+  if (!turned) {
+    q.after = '';
+    before.length = 0;
+  }
+  noted(turned);
+  show();
+};
+
 /**
  * Shows a list of the server in a place. more are further parameters, and read, if given, gets each state and what
  * shows it again, if read has changed it. In the address the names of its search, order and page begin with as: a view
@@ -120,15 +130,13 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
     before = pagesBefore(as);
   for (const k of ['sort', 'desc', 'search', 'after']) q[k] = told.get(as + k) || '';
   if (!columns.some(c => c.sort === q.sort)) q.sort = '';
-  /** Notes what is shown, and shows it. turned: it is another page. */
-  const changed = turned => {
-    if (!turned) {
-      q.after = '';
-      before.length = 0;
-    }
-    note(Object.fromEntries(['sort', 'desc', 'search', 'after'].map(k => [as + k, q[k]])), turned, as, before);
-    start();
-  };
+  const changed = turning(
+    q,
+    before,
+    turned =>
+      note(Object.fromEntries(['sort', 'desc', 'search', 'after'].map(k => [as + k, q[k]])), turned, as, before),
+    () => start(),
+  );
   let stop = () => {},
     page = null,
     waits = false,
@@ -164,13 +172,9 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
     q.sort = column;
     changed();
   };
-  let typed = 0;
-  box.addEventListener('input', () => {
-    clearTimeout(typed);
-    typed = setTimeout(() => {
-      q.search = box.value;
-      changed();
-    }, 250);
+  const untyped = typing(box, () => {
+    q.search = box.value;
+    changed();
   });
   const show = p => {
     page = p;
@@ -200,7 +204,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   );
   start();
   return () => {
-    clearTimeout(typed);
+    untyped();
     stop();
   };
 };
