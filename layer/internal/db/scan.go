@@ -76,13 +76,18 @@ func Scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit f
 // with or without an error.
 func ScanOnce(reader kv.Reader, r *kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) (more bool,
 	err error) {
-	rows := reader.GetRange(*r, o)
+	return ScanRows(reader.GetRange(*r, o), r, o.Reverse, visit)
+}
+
+// ScanRows is ScanOnce for a read of *r that has begun. It closes rows.
+func ScanRows(rows kv.RangeIterator, r *kv.KeyRange, reverse bool, visit func(kv.KeyValue) (bool, error)) (more bool,
+	err error) {
 	defer rows.Close()
 	var last []byte
 	defer func() {
 		switch {
 		case last == nil:
-		case o.Reverse:
+		case reverse:
 			r.End = last
 		default:
 			r.Begin = append(last, 0)

@@ -18,25 +18,34 @@ type IndexAt struct {
 	Interactive bool // rows and documents are of the same version, or, while building, rows are of no version
 }
 
-// ReadAt reads the index's sequence and status at the stream's version. With current, it returns an IndexBehind error
-// if the index lacks any change.
-func (ix *Index) ReadAt(s *rev.Stream, k *Keys, current bool) (IndexAt, error) {
+// ReadAt starts reading the index's sequence and status at the stream's version, and its number into k. With current,
+// wait returns an IndexBehind error if the index lacks any change.
+func (ix *Index) ReadAt(s *rev.Stream, k *Keys, current bool) (wait func() (IndexAt, error)) {
 	found := k.Find(s.R)
-	at, err := ix.readSeq(s, k, current)
-	if err != nil {
-		return at, err
+	read := ix.readSeq(s, k, current)
+	return func() (IndexAt, error) {
+		at, err := read()
+		if err != nil {
+			return at, err
+		}
+		return at, found()
 	}
-	return at, found()
 }
 
 // readSeq is ReadAt without reading the index's number.
-func (ix *Index) readSeq(s *rev.Stream, k *Keys, current bool) (IndexAt, error) {
-	if !s.Cfg.Maintains(ix.design.Signature) {
-		var lastSeq func() (db.Seq, error)
-		if current {
-			lastSeq = db.ReadLastSeq(s.R, s.Keys, s.Cfg)
-		}
-		at, err := readIndexAt(s.R, k)
+func (ix *Index) readSeq(s *rev.Stream, k *Keys, current bool) (wait func() (IndexAt, error)) {
+	var lastSeq func() (db.Seq, error)
+	if s.Cfg.Maintains(ix.design.Signature) {
+		created, at := s.R.Get(k.InfoKey(keyspace.ViewCreation)), s.R.Get(k.InfoKey(keyspace.ViewUpdateSeq))
+		lastSeq = db.ReadLastSeq(s.R, s.Keys, s.Cfg)
+		return func() (IndexAt, error) { return interactiveAt(created, at, lastSeq, current) }
+	}
+	if current {
+		lastSeq = db.ReadLastSeq(s.R, s.Keys, s.Cfg)
+	}
+	read := readIndexAt(s.R, k)
+	return func() (IndexAt, error) {
+		at, err := read()
 		if err != nil || !current {
 			return at, err
 		}
@@ -46,8 +55,10 @@ func (ix *Index) readSeq(s *rev.Stream, k *Keys, current bool) (IndexAt, error) 
 		}
 		return at, err
 	}
-	created, at := s.R.Get(k.InfoKey(keyspace.ViewCreation)), s.R.Get(k.InfoKey(keyspace.ViewUpdateSeq))
-	lastSeq := db.ReadLastSeq(s.R, s.Keys, s.Cfg)
+}
+
+// interactiveAt waits for the state of an interactive index.
+func interactiveAt(created, at kv.Future[[]byte], lastSeq func() (db.Seq, error), current bool) (IndexAt, error) {
 	creation, err := ParseCreation(created)
 	if err != nil {
 		return IndexAt{}, err
@@ -63,17 +74,19 @@ func (ix *Index) readSeq(s *rev.Stream, k *Keys, current bool) (IndexAt, error) 
 	return IndexAt{Seq: last, Interactive: true}, err
 }
 
-func readIndexAt(r kv.Reader, k *Keys) (IndexAt, error) {
+func readIndexAt(r kv.Reader, k *Keys) (wait func() (IndexAt, error)) {
 	status, seq := r.Get(k.InfoKey(keyspace.ViewStatus)), r.Get(k.InfoKey(keyspace.ViewUpdateSeq))
-	building, err := ParseStatus(status)
-	if err != nil {
-		return IndexAt{}, err
+	return func() (IndexAt, error) {
+		building, err := ParseStatus(status)
+		if err != nil {
+			return IndexAt{}, err
+		}
+		at, err := ParseIndexSeq(seq)
+		if at.Stale() {
+			at.Seq = db.Seq{}
+		}
+		return IndexAt{Seq: at.Seq, Building: building != nil, Kept: building != nil && building.Keeps}, err
 	}
-	at, err := ParseIndexSeq(seq)
-	if at.Stale() {
-		at.Seq = db.Seq{}
-	}
-	return IndexAt{Seq: at.Seq, Building: building != nil, Kept: building != nil && building.Keeps}, err
 }
 
 // Reading is one query's view of an index. It ends with its context, if not before.
@@ -87,6 +100,8 @@ type Reading struct {
 	// Decided reports that the rows are exactly those of Seq, and will stay so during the query.
 	Decided bool
 	Close   func() // may be called more than once
+	// Total, unless nil, is how many rows the view has, if the caller of the query wants to know. Otherwise it is read.
+	Total *int64
 	// Refresh is set if the engine holds no snapshots. It updates Seq and Empty to the stream's current transaction.
 	Refresh func() error
 }

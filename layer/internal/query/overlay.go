@@ -56,7 +56,7 @@ func (o *overlay) apply() error {
 	t := &db.Txn{Transaction: s.Tx, Ctx: s.Ctx, Db: s.D, Core: s.Core, Keys: s.Keys, Cfg: s.Cfg}
 	keys := o.ix.Keys(s.Keys)
 	lastSeq := db.ReadLastSeq(s.R, s.Keys, s.Cfg)
-	at, err := o.ix.ReadAt(s, &keys, false)
+	at, err := o.ix.ReadAt(s, &keys, false)()
 	if err != nil || at.Interactive || at.Seq.IsZero() || !at.Building && !o.docs {
 		return err
 	}
@@ -118,7 +118,7 @@ func readOverlaid(ix *index.Index, s *rev.Stream, q *index.ViewQuery, docs bool)
 	r := &index.Reading{Keys: ix.Keys(s.Keys), Rows: s, Docs: s, Close: s.Close}
 	building := false
 	r.Refresh = func() error {
-		at, err := ix.ReadAt(s, &r.Keys, q.Current || q.Ahead)
+		at, err := ix.ReadAt(s, &r.Keys, q.Current || q.Ahead)()
 		r.Seq, r.Empty, building = at.Seq, at.Seq.IsZero(), at.Building
 		if err == nil && q.Fresh && r.Empty {
 			err = removedMeanwhile(s)

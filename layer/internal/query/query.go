@@ -32,11 +32,15 @@ func (ix Index) Query(ctx context.Context, q index.ViewQuery) (*ViewResult, erro
 	if !ok {
 		return nil, fault.Errf(fault.NotFound, "", "missing_named_view")
 	}
-	r, err := read(ctx, ix.Index, &q, q.IncludeDocs && !q.CurrentDocs)
+	counted := id
+	if q.WithoutTotal {
+		counted = -1
+	}
+	r, err := read(ctx, ix.Index, counted, &q, q.IncludeDocs && !q.CurrentDocs)
 	if err != nil {
 		return nil, err
 	}
-	result, err := query(r, id, q)
+	result, err := query(ctx, r, id, q)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -44,7 +48,7 @@ func (ix Index) Query(ctx context.Context, q index.ViewQuery) (*ViewResult, erro
 	return result, nil
 }
 
-func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
+func query(ctx context.Context, r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
 	if err := q.CheckPartition(r.Keys.Design); err != nil {
 		return nil, err
 	}
@@ -54,6 +58,11 @@ func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
 	}
 	result := &ViewResult{Offset: -1}
 	all := ranges
+	if r.Empty {
+		ranges = nil
+	}
+	prefix := r.Keys.RowPrefix(view)
+	begun := readAhead(ctx, r, &q, prefix, ranges)
 	err = r.Begin(func() error {
 		result.UpdateSeq, ranges = r.Seq, all
 		if r.Empty {
@@ -62,13 +71,14 @@ func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
 		return countRows(r, view, &q, ranges, result)
 	})
 	if err != nil {
+		begun.end()
 		return nil, err
 	}
-	prefix := r.Keys.RowPrefix(view)
 	head := len(r.Keys.AppendPartition(nil, q.Partition))
 	result.Rows = func(yield func(index.ViewRow, error) bool) {
 		defer r.Close()
-		if err := yieldRows(r, view, prefix, head, ranges, q, yield); err != nil {
+		defer begun.end()
+		if err := yieldRows(r, view, prefix, head, ranges, q, begun, yield); err != nil {
 			yield(index.ViewRow{}, err)
 		}
 	}
@@ -78,7 +88,11 @@ func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
 // countRows reads how many rows the view has, unless that is not wanted, and, if requested, how many come before the
 // first row of the answer.
 func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, result *ViewResult) (err error) {
-	if !r.Empty && !q.WithoutTotal {
+	switch {
+	case r.Empty || q.WithoutTotal:
+	case r.Total != nil:
+		result.TotalRows = *r.Total
+	default:
 		err = r.Rows.Try(func() error {
 			result.TotalRows, err = r.Keys.ViewCounter(r.Rows.R, keyspace.ViewRowCount, view)()
 			return err
@@ -151,12 +165,12 @@ func several(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) 
 // yieldRows applies skip and limit to all ranges together. Rows are returned with the documents of the transaction that
 // read them (apache/couchdb #3381): if it ends, the next transaction reads the rows again that have not been yielded.
 func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q index.ViewQuery,
-	yield func(index.ViewRow, error) bool) error {
+	begun *ahead, yield func(index.ViewRow, error) bool) error {
 	answered := index.ViewCursor{Skip: q.Skip, Left: q.Limit}
 	var patience kv.Patience
 	for {
 		left := answered.Left
-		err := yieldOnce(r, view, prefix, head, ranges, &q, &answered, yield)
+		err := yieldOnce(r, view, prefix, head, ranges, &q, &answered, begun, yield)
 		if err == nil {
 			return nil
 		}
@@ -171,7 +185,7 @@ func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []ind
 
 // yieldOnce continues after the last answered row, in one transaction, and updates answered.
 func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q *index.ViewQuery,
-	answered *index.ViewCursor, yield func(index.ViewRow, error) bool) error {
+	answered *index.ViewCursor, begun *ahead, yield func(index.ViewRow, error) bool) error {
 	turn := r.Rows.Turn
 	r.Docs.LeaveLarge = q.Large
 	docs := index.NewDocWindow(r.Docs, q.IncludeDocs, q.Conflicts, answered)
@@ -186,16 +200,12 @@ func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []ind
 		}
 		// skip has begun a new transaction.
 		if turn != r.Rows.Turn && docs.Holds() {
-			return yieldOnce(r, view, prefix, head, ranges, q, answered, yield)
+			return yieldOnce(r, view, prefix, head, ranges, q, answered, begun, yield)
 		}
 		turn = r.Rows.Turn
-		o := kv.RangeOptions{Reverse: q.Descending, Mode: kv.ModeIterator}
-		if now.Left > 0 {
-			o.Limit = now.Skip + now.Left
-		}
 		in := part.At(prefix)
 		run.R = r.Rows.R
-		_, err = db.ScanOnce(r.Rows.R, &in, o, func(row kv.KeyValue) (bool, error) {
+		_, err = db.ScanRows(begun.read(now, in), &in, q.Descending, func(row kv.KeyValue) (bool, error) {
 			if now.Skip > 0 {
 				now.Skip--
 				return true, nil

@@ -73,7 +73,7 @@ func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error
 	if err != nil {
 		return nil, err
 	}
-	r, err := read(ctx, ix.Index, &q.ViewQuery, false)
+	r, err := read(ctx, ix.Index, -1, &q.ViewQuery, false)
 	if err != nil {
 		return nil, err
 	}

@@ -44,14 +44,22 @@ const streamTurn = 4 * time.Second
 
 // OpenStream opens a stream on the current state of the database. It returns NotFound if there is no such database.
 func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
-	s, err := openStream(ctx, d)
+	return OpenStreamAhead(ctx, d, nil)
+}
+
+// OpenStreamAhead is OpenStream for a caller that knows what it will read first. It calls ahead, unless nil, as soon as
+// the stream's snapshot can be read, so that those reads take no round trip of their own. ahead must not wait for them.
+// It is called again if the configuration that this node has in memory turns out to be old, and not at all for a stream
+// of transactions: what it has begun counts only if the stream is Exact.
+func OpenStreamAhead(ctx context.Context, d *db.Database, ahead func(*Stream)) (*Stream, error) {
+	s, err := openStream(ctx, d, ahead)
 	if errors.Is(err, kv.ErrConnectionLost) {
 		return OpenTransactions(ctx, d) // it waits for the store
 	}
 	return s, err
 }
 
-func openStream(ctx context.Context, d *db.Database) (*Stream, error) {
+func openStream(ctx context.Context, d *db.Database, ahead func(*Stream)) (*Stream, error) {
 	snap, ok, err := kv.BeginSnapshot(ctx, d.Store.Engine)
 	if err != nil {
 		return nil, err
@@ -60,7 +68,7 @@ func openStream(ctx context.Context, d *db.Database) (*Stream, error) {
 		s := &Stream{Ctx: ctx, D: d, traced: kv.Trace(ctx, kv.TracedRead)}
 		s.Snap, s.R = snap, snap
 		s.stop = context.AfterFunc(ctx, snap.Close)
-		if err := s.configure(); err != nil {
+		if err := s.configure(ahead); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -98,8 +106,8 @@ func (s *Stream) Close() {
 	}
 }
 
-// configure finds the database and its configuration at the reader's version.
-func (s *Stream) configure() error {
+// configure finds the database and its configuration at the reader's version. ahead is OpenStreamAhead's.
+func (s *Stream) configure(ahead func(*Stream)) error {
 	for range 3 {
 		c, err := s.D.Resolved(s.R)
 		if err != nil {
@@ -107,7 +115,11 @@ func (s *Stream) configure() error {
 		}
 		cfg, current := c.Cached.Load(), false
 		if cfg != nil {
-			if current, err = c.Current(s.R, cfg, kv.MetadataVersion(s.R)); err != nil {
+			metadata := kv.MetadataVersion(s.R)
+			if s.Core, s.Keys, s.Cfg = c, c.Keys, cfg; ahead != nil {
+				ahead(s)
+			}
+			if current, err = c.Current(s.R, cfg, metadata); err != nil {
 				return err
 			}
 		}
@@ -120,7 +132,9 @@ func (s *Stream) configure() error {
 			}
 		}
 		s.D.Pinned.Store(true)
-		s.Core, s.Keys, s.Cfg = c, c.Keys, cfg
+		if s.Core, s.Keys, s.Cfg = c, c.Keys, cfg; !current && ahead != nil {
+			ahead(s)
+		}
 		return nil
 	}
 	return db.ErrNoDatabase()
@@ -153,7 +167,7 @@ func (s *Stream) Renew(cause error) error {
 		s.Tx = s.D.Store.Engine.Begin(s.Ctx)
 		s.R, s.since, s.Overlaid = s.Tx.Snapshot(), time.Now(), false
 		s.Turn++
-		err := s.configure()
+		err := s.configure(nil)
 		if err == nil && s.Prepare != nil {
 			err = s.Prepare()
 		}
