@@ -99,3 +99,51 @@ func TestQuery_roundTrips(t *testing.T) {
 		}
 	}
 }
+
+// The conflicts of many documents are read together.
+func TestAllDocs_RowConflicts(t *testing.T) {
+	const docs = 500
+	e := distantSnapshots{&distant{Engine: mustEngine(t)}}
+	s := openViewStore(t, e)
+	d := mustCreate(t, s, "db", layer.CreateOptions{})
+	var edits []layer.Edit
+	for i := range docs {
+		id := fmt.Sprintf("doc%03d", i)
+		edits = append(edits, edit(t, fmt.Sprintf(`{"_id":%q,"_rev":"1-b"}`, id)))
+		if i%2 == 0 {
+			edits = append(edits, edit(t, fmt.Sprintf(`{"_id":%q,"_rev":"1-a"}`, id)))
+		}
+		if i%5 == 0 {
+			edits = append(edits, edit(t, fmt.Sprintf(`{"_id":%q,"_rev":"3-c","_deleted":true}`, id)))
+		}
+	}
+	if _, err := d.Bulk(t.Context(), edits, layer.WriteOptions{Replicated: true}); err != nil {
+		t.Fatal(err)
+	}
+	before := e.clock.Load()
+	result, err := d.AllDocs(t.Context(), layer.AllDocsOptions{Limit: -1, RowConflicts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for row, err := range result.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var live, deleted []string
+		if n%2 == 0 {
+			live = []string{"1-a"}
+		}
+		if n%5 == 0 {
+			deleted = []string{"3-c"}
+		}
+		if got, want := fmt.Sprint(row.Conflicts, row.DeletedConflicts), fmt.Sprint(live, deleted); got != want {
+			t.Errorf("%s has %s, want %s", row.ID, got, want)
+		}
+		n++
+	}
+	trips := e.clock.Load() - before
+	if n != docs || trips > docs/16 && !faultkv.Enabled() && !faultkv.Short() {
+		t.Errorf("%d documents were read in %d round trips", n, trips)
+	}
+}

@@ -3,8 +3,6 @@ package sqlreads
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"iter"
 	"slices"
 
@@ -14,7 +12,6 @@ import (
 
 // leaf is a leaf of a document other than its winner.
 type leaf struct {
-	id      string
 	rev     layer.Rev
 	deleted bool
 }
@@ -22,24 +19,27 @@ type leaf struct {
 // Conflicts implements exec.Database. It leaves out deleted documents: if the winner is a tombstone, no conflict is
 // visible.
 func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
-	ids := read
-	ids.WithDoc, ids.Limit, ids.Skip = false, 0, 0
-	rows, err := d.allDocs(ctx, ids, layer.Everything)
-	if err != nil {
-		return nil, err
+	o := layer.AllDocsOptions{Keys: read.IDs, Descending: read.Descending && read.IDs == nil, Limit: -1,
+		RowConflicts: true}
+	if read.IDs == nil {
+		idRange(&o, read)
 	}
 	open := func(ctx context.Context) (iter.Seq2[exec.Row, error], error) {
+		winners, err := d.db.AllDocs(ctx, o)
+		if err != nil {
+			return nil, err
+		}
 		return func(yield func(exec.Row, error) bool) {
-			defer rows.Close()
-			for {
-				var winner exec.Row
-				err := rows.Next(ctx, &winner)
-				if errors.Is(err, io.EOF) {
-					return
+			for winner, err := range winners.Rows {
+				switch {
+				case is(winner.Err, layer.NotFound), winner.Deleted, read.High != "" && winner.ID >= read.High:
+					continue
+				case err == nil:
+					err = winner.Err
 				}
 				var losers []exec.Row
 				if err == nil {
-					losers, err = d.losers(ctx, winner.ID, read)
+					losers, err = d.losers(ctx, &winner, read)
 				}
 				if err != nil {
 					yield(exec.Row{}, err)
@@ -59,22 +59,15 @@ func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows
 	})
 }
 
-// losers returns the leaves of one document except the winner, by revision. It returns none if the document was deleted
-// meanwhile.
-func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([]exec.Row, error) {
-	doc, err := d.db.Get(ctx, id, layer.GetOptions{Conflicts: true, DeletedConflicts: true})
-	if is(err, layer.NotFound) {
-		return nil, nil
+// losers returns the leaves of one document except the winner, by revision.
+func (d *database) losers(ctx context.Context, winner *layer.AllDocsRow, read exec.DocsRead) ([]exec.Row, error) {
+	id := winner.ID
+	leaves := make([]leaf, 0, len(winner.Conflicts)+len(winner.DeletedConflicts))
+	for _, rev := range winner.Conflicts {
+		leaves = append(leaves, leaf{rev, false})
 	}
-	if err != nil {
-		return nil, err
-	}
-	var leaves []leaf
-	for _, rev := range doc.Conflicts {
-		leaves = append(leaves, leaf{id, rev, false})
-	}
-	for _, rev := range doc.DeletedConflicts {
-		leaves = append(leaves, leaf{id, rev, true})
+	for _, rev := range winner.DeletedConflicts {
+		leaves = append(leaves, leaf{rev, true})
 	}
 	slices.SortFunc(leaves, func(a, b leaf) int {
 		order := cmp.Or(cmp.Compare(a.rev.Pos, b.rev.Pos), cmp.Compare(a.rev.ID, b.rev.ID))

@@ -16,16 +16,17 @@ type AllDocsOptions struct {
 	Keys []string
 	// Range of ids, inclusive unless ExcludeEnd is set. With Descending, Start is the higher one. Ids are compared as
 	// bytes, as in CouchDB's _all_docs.
-	Start, End  *string
-	ExcludeEnd  bool
-	Descending  bool
-	Limit, Skip int // no limit if Limit < 0
-	IncludeDocs bool
-	BodyOnly    bool // with IncludeDocs: rows have no Rev, and documents only their ID and Body
-	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
-	Conflicts   bool // with IncludeDocs: sets Doc.Conflicts
-	WithOffset  bool // compute AllDocsResult.Offset
-	Only        db.Subset
+	Start, End   *string
+	ExcludeEnd   bool
+	Descending   bool
+	Limit, Skip  int // no limit if Limit < 0
+	IncludeDocs  bool
+	BodyOnly     bool // with IncludeDocs: rows have no Rev, and documents only their ID and Body
+	Large        bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
+	Conflicts    bool // with IncludeDocs: sets Doc.Conflicts
+	RowConflicts bool // sets Conflicts and DeletedConflicts of rows
+	WithOffset   bool // compute AllDocsResult.Offset
+	Only         db.Subset
 }
 
 // AllDocsRow is one row. With Keys, Err is NotFound if there is no such document, and rows of deleted documents have
@@ -36,6 +37,8 @@ type AllDocsRow struct {
 	Deleted bool
 	Doc     *rev.Document // with IncludeDocs; nil if deleted
 	Err     error
+	// With RowConflicts, the live and the deleted leaves except the winner, best first.
+	Conflicts, DeletedConflicts []db.Rev
 }
 
 // AllDocsResult is an all-docs response in progress.
@@ -162,7 +165,7 @@ func (a *AllDocs) run() error {
 		return a.locals()
 	}
 	a.queue = rev.DocPipe[allDocsPending]{S: a.S, Emit: a.emit}
-	if a.O.IncludeDocs {
+	if a.O.IncludeDocs || a.O.RowConflicts {
 		a.queue.Needs = func(p *allDocsPending) *rev.DocNeeds { return &p.needs }
 	}
 	produce, few := a.live, a.left > 0 && a.left <= rev.PipeFew
@@ -264,8 +267,9 @@ func minKey(a, b []byte) []byte {
 func (a *AllDocs) push(row AllDocsRow, body []byte) (more bool, err error) {
 	p := &a.next
 	*p = allDocsPending{row: row}
-	if a.O.IncludeDocs && row.Err == nil && !row.Deleted {
-		p.needs = rev.DocNeeds{Key: body, Id: row.ID, Rev: row.Rev, WantsBody: true, WantsTree: a.O.Conflicts}
+	if (a.O.IncludeDocs || a.O.RowConflicts) && row.Err == nil && !row.Deleted {
+		p.needs = rev.DocNeeds{Key: body, Id: row.ID, Rev: row.Rev, WantsBody: a.O.IncludeDocs,
+			WantsTree: a.O.Conflicts || a.O.RowConflicts}
 	}
 	return a.queue.Push(p)
 }
@@ -277,6 +281,9 @@ func (a *AllDocs) emit(p *allDocsPending) (more bool, err error) {
 		if p.needs.Tree != nil {
 			p.row.Doc.Conflicts = p.needs.Tree.Conflicts(false)
 		}
+	}
+	if a.O.RowConflicts && p.needs.Tree != nil {
+		p.row.Conflicts, p.row.DeletedConflicts = p.needs.Tree.Conflicts(false), p.needs.Tree.Conflicts(true)
 	}
 	a.yielded, a.last = a.yielded+1, p.row.ID
 	return a.Yield(p.row, nil), nil
