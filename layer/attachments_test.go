@@ -201,7 +201,7 @@ func TestUpload_bad(t *testing.T) {
 	}
 	_, err = d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}},
 		layer.WriteOptions{})
-	wantKind(t, err, layer.Invalid)
+	wantKind(t, err, layer.Unavailable)
 }
 
 // Compaction and purging remove the data of attachments that no leaf refers to, and no other.

@@ -103,7 +103,8 @@ func (s *storage) open(ctx context.Context) error {
 			Bodies: int64(s.cfg.Compaction.Bodies), Bytes: int64(s.cfg.Compaction.Bytes),
 		},
 		Happened: s.happened(),
-		Owner:    s.cfg.Storage.Engine == config.EngineEmbedded,
+		// Uploads of nodes that share the store go on while this one is restarted.
+		Owner:    s.cfg.Storage.Engine == config.EngineEmbedded && s.cfg.Storage.Listen == "",
 		ReadOnly: s.reading,
 		Salvage:  s.salvage,
 	})

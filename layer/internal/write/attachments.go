@@ -79,9 +79,13 @@ func takeUpload(id string, edit *rev.AttachmentEdit, entry kv.Future[[]byte]) (r
 	if err != nil {
 		return rev.Attachment{}, err
 	}
-	if there == nil || u.DocID != id {
-		return rev.Attachment{}, fault.Errf(fault.Invalid, "bad_request", "the upload for attachment %s is gone",
-			edit.Name)
+	if u.DocID != id {
+		return rev.Attachment{}, fault.Errf(fault.Invalid, "bad_request",
+			"the upload for attachment %s is of another document", edit.Name)
+	}
+	if there == nil {
+		return rev.Attachment{}, fault.Errf(fault.Unavailable, "",
+			"The upload for attachment %s is gone. Send it again.", edit.Name)
 	}
 	if edit.Digest != "" && edit.Digest != u.Digest {
 		return rev.Attachment{}, errDigest()
