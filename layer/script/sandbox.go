@@ -23,6 +23,8 @@ type Sandbox struct {
 	// done is closed by Close.
 	done    chan struct{}
 	watched sync.WaitGroup
+	// started wakes the watchdog when there is a runtime. It has room for one value.
+	started chan struct{}
 
 	mu struct {
 		sync.Mutex
@@ -57,7 +59,8 @@ type Options struct {
 
 // New starts a sandbox. Close ends it.
 func New(options Options) *Sandbox {
-	s := &Sandbox{limits: options.Limits.withDefaults(), log: options.Log, done: make(chan struct{})}
+	s := &Sandbox{limits: options.Limits.withDefaults(), log: options.Log, done: make(chan struct{}),
+		started: make(chan struct{}, 1)}
 	s.turns = turns.New(goruntime.GOMAXPROCS(0), s.limits.Runtimes, s.limits.Wait, s.done)
 	s.slots = make(chan struct{}, s.limits.Runtimes)
 	for range s.limits.Runtimes {
@@ -101,10 +104,12 @@ func (s *Sandbox) Close() error {
 	return nil
 }
 
-// watchEvery is how often the watchdog checks idle runtimes, and watchCalls how often it checks running calls.
+// watchEvery is how often the watchdog checks idle runtimes, watchCalls how often it checks running calls, and
+// watchNothing how often it looks while there are no runtimes.
 const (
-	watchEvery = 100 * time.Millisecond
-	watchCalls = 25 * time.Millisecond
+	watchEvery   = 100 * time.Millisecond
+	watchCalls   = 25 * time.Millisecond
+	watchNothing = 5 * time.Second
 )
 
 // watch is the watchdog: it kills calls that do not end, by revoking access to their memory, and closes runtimes that
@@ -117,6 +122,7 @@ func (s *Sandbox) watch() {
 	for {
 		select {
 		case <-tick.C:
+		case <-s.started:
 		case <-done:
 			done = nil
 		}
@@ -124,16 +130,18 @@ func (s *Sandbox) watch() {
 		for _, r := range idle {
 			s.discard(r)
 		}
+		none := s.running() == 0
 		switch {
+		case done == nil && none:
+			return
 		case done == nil:
 			tick.Reset(watchEvery / 10)
+		case none:
+			tick.Reset(watchNothing)
 		case calls:
 			tick.Reset(watchCalls)
 		default:
 			tick.Reset(watchEvery)
-		}
-		if done == nil && s.running() == 0 {
-			return
 		}
 	}
 }
@@ -236,6 +244,10 @@ func (s *Sandbox) start(ctx context.Context, t *turns.Turn, p *engine.Program) (
 	closed := s.mu.closed
 	s.mu.all[r] = struct{}{}
 	s.mu.Unlock()
+	select {
+	case s.started <- struct{}{}:
+	default: // it is about to look
+	}
 	if closed {
 		s.discard(r)
 		return nil, ErrClosed

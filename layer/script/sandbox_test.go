@@ -163,6 +163,33 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// The watchdog, which looks seldom while there are no runtimes, looks often once there is one.
+func TestSandbox_Rested(t *testing.T) {
+	s := open(t, script.Limits{Time: 50 * time.Millisecond, Idle: 50 * time.Millisecond})
+	for range 2 {
+		time.Sleep(400 * time.Millisecond) // until it rests, since the start or since the last runtime was closed
+		began := time.Now()
+		m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "endless",
+			Source: `function (doc) { [].indexOf.call({length: 9007199254740991}, 1) }`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Map(t.Context(), [][]byte{[]byte(`{"_id":"a"}`)}, func(_ int, r *script.Mapped) error {
+			var limit *script.LimitError
+			if !errors.As(r.Errs[0], &limit) || limit.Limit != "time" {
+				t.Errorf("error %v, want the time limit", r.Errs[0])
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it was stopped after %v", took)
+		}
+	}
+}
+
 // TestSandbox_Concurrent runs more callers than there may be runtimes, with several programs, some of them hostile.
 func TestSandbox_Concurrent(t *testing.T) {
 	s := open(t, script.Limits{Runtimes: 3, Time: 300 * time.Millisecond, Memory: 8 << 20})
