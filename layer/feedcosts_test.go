@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -121,6 +122,15 @@ func TestPending_costs(t *testing.T) {
 					}
 					since = last
 				}
+			}
+			// The newest changes leave all others.
+			e.forget()
+			rows, pending, _, err := feedPage(t.Context(), d, layer.ChangesOptions{Descending: true, Limit: limit})
+			if err != nil || rows != limit || pending != int64(entries)+1-limit {
+				t.Errorf("%d rows, %d pending, %v", rows, pending, err)
+			}
+			if n := e.rows.Load() + e.gets.Load(); n > 2*limit && !faultkv.Enabled() {
+				t.Errorf("a page of the newest changes reads %d rows", n)
 			}
 		})
 	}

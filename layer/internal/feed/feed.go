@@ -139,9 +139,12 @@ type Feed struct {
 	own db.RawKeys
 	doc rev.Document // document of the current row
 
-	Last      db.Seq // as returned by LastSeq
-	passed    int64  // entries up to Last
-	total     int64  // entries in the feed, -1 if unknown
+	Last   db.Seq // as returned by LastSeq
+	passed int64  // entries up to Last
+	total  int64  // entries in the feed, -1 if unknown
+	// of the stream at the beginning
+	exact     bool
+	turn      int
 	resharded *db.ShardMap
 }
 
@@ -154,6 +157,7 @@ type feedPending struct {
 
 // Run reads the feed and yields its rows. If the connection to the store breaks, it continues after the last row.
 func (f *Feed) Run() error {
+	f.exact, f.turn = f.S.Exact(), f.S.Turn
 	for f.left = f.O.Limit; ; {
 		err := f.run()
 		if err == nil {

@@ -9,10 +9,12 @@ import (
 )
 
 // noteTotal reads how many entries the whole feed has, one for each document, at the version of a pass that began at
-// the beginning of the feed and did not reach its end.
+// one end of the feed and did not reach the other. If it read several versions, entries may have come in front of those
+// that a descending pass has read, or been moved there from those behind: then it is not known how many are left.
 func (f *Feed) noteTotal() error {
 	f.total = -1
-	if f.O.Shard != "" || f.O.Descending || !f.O.Until.IsZero() || !f.O.Since.IsZero() {
+	if f.O.Shard != "" || !f.O.Until.IsZero() || !f.O.Since.IsZero() ||
+		f.O.Descending && (f.S.Exact() != f.exact || f.S.Turn != f.turn) {
 		return nil
 	}
 	n, err := db.CountersOf(f.S.R, f.S.Keys, db.CounterDocs, db.CounterDeleted)
