@@ -452,7 +452,7 @@ func (p pages) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	user := p.c.o.User(r.Context())
-	answerJSON(w, map[string]string{"user": user, "token": p.c.tokens.of(user)})
+	answerJSON(w, r, map[string]string{"user": user, "token": p.c.tokens.of(user)})
 }
 
 // permitted returns the user of a POST that may do something. It answers the others.
@@ -490,7 +490,7 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 	var bad badRequest
 	switch {
 	case err == nil:
-		answerJSON(w, map[string]bool{"ok": true})
+		answerJSON(w, r, map[string]bool{"ok": true})
 	case errors.As(err, &bad):
 		refuse(w, http.StatusBadRequest, sentence(err))
 	case !perhapsDone(err):

@@ -121,5 +121,5 @@ func (p pages) conflicts(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "The documents in conflict were not counted in time.")
 		return
 	}
-	answerJSON(w, found)
+	answerJSON(w, r, found)
 }

@@ -1,13 +1,16 @@
 package console_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -61,6 +64,91 @@ func TestConsole_Plots(t *testing.T) {
 			t.Errorf("without n3 %+v", p)
 		}
 	})
+}
+
+// A plot of a long time has no more values than it has pixels for. A page that has seen it asks for the rest, which are
+// the same ones that it would get of all, and both are short.
+func TestConsole_Plots_thin(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(2)
+		measure := func(i int) {
+			for n := range 2 {
+				r := history.NewReading()
+				r[history.DocsWritten], r[history.IndexLag] = float64(i*50), float64(i)
+				net.history[n].Add(time.Now(), r)
+			}
+			time.Sleep(history.Step)
+		}
+		for i := range 1500 {
+			measure(i)
+		}
+		time.Sleep(-time.Second + history.Step)
+		q := console.PlotQuery{Series: []string{"docs_written", "index_lag"}, Span: time.Hour}
+		all := consoles[1].Plots(t.Context(), q)
+		if all.Step != 10 || len(all.Plots[0].All) != 360 || len(all.Plots[0].Nodes[1].Values) != 360 {
+			t.Fatalf("%d values every %d s", len(all.Plots[0].All), all.Step)
+		}
+		if v, lag := all.Plots[0].All[100], all.Plots[1].All; v != 20 || lag[101] != lag[100]+2 {
+			t.Errorf("%v/s, lags %v", v, lag[100:102])
+		}
+		for i := range 3 {
+			measure(1500 + i)
+			p := consoles[1].Plots(t.Context(), q)
+			part := q
+			part.From = p.Start + 358*p.Step
+			rest := consoles[1].Plots(t.Context(), part)
+			got, want := fmt.Sprint(rest.Plots[1].All), fmt.Sprint(p.Plots[1].All[358:]) // some may be NaN
+			if rest.Start != part.From || len(p.Plots[1].All) != 360 || got != want {
+				t.Errorf("the rest from %d is %s, want %s", rest.Start, got, want)
+			}
+		}
+		for _, span := range []time.Duration{time.Minute, 15 * time.Minute, 45 * time.Minute, 6 * time.Hour, 24 * time.Hour} {
+			q.Span = span
+			p := consoles[1].Plots(t.Context(), q)
+			n := len(p.Plots[0].All)
+			if n > 400 || n < 12 || time.Duration(int64(n)*p.Step)*time.Second < span {
+				t.Errorf("of %v there are %d values every %d s", span, n, p.Step)
+			}
+			last := q
+			last.From = p.Start + int64(n-1)*p.Step
+			if one := consoles[1].Plots(t.Context(), last); len(one.Plots[0].All) != 1 || one.Start != last.From {
+				t.Errorf("the last value of %v is %v", span, one.Plots[0].All)
+			}
+		}
+	})
+}
+
+// Who accepts it gets long answers compressed.
+func TestConsole_compressed(t *testing.T) {
+	_, consoles, _ := cluster(1)
+	h := consoles[0].Handler("/api")
+	get := func(path, accept string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", path, nil)
+		r.Header.Set("Accept-Encoding", accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	const plots = "/api/plots?series=heap,cpu&span=3600"
+	plain := get(plots, "")
+	for _, accept := range []string{"gzip", "br, GZIP;q=0.5"} {
+		zipped := get(plots, accept)
+		unzip, err := gzip.NewReader(zipped.Body)
+		if err != nil || zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Body.Len() > plain.Body.Len()/4 {
+			t.Fatalf("%s: %v, %v, %d of %d bytes", accept, err, zipped.Header(), zipped.Body.Len(), plain.Body.Len())
+		}
+		if text, err := io.ReadAll(unzip); err != nil || !json.Valid(text) {
+			t.Errorf("%s: %v, %.100s", accept, err, text)
+		}
+	}
+	for _, accept := range []string{"", "br", "gzip;q=0", "gzip; q=0.0", "identity"} {
+		if w := get(plots, accept); w.Header().Get("Content-Encoding") != "" || !json.Valid(w.Body.Bytes()) {
+			t.Errorf("%q: %v", accept, w.Header())
+		}
+	}
+	if w := get("/api/token", "gzip"); w.Header().Get("Content-Encoding") != "" {
+		t.Error("a token is compressed")
+	}
 }
 
 // bubble runs a test with a clock of its own.

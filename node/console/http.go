@@ -1,6 +1,7 @@
 package console
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/node/console/history"
@@ -37,11 +39,11 @@ func (p pages) handler(prefix string) http.Handler {
 		mux.HandleFunc("GET "+prefix+"/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("live") == "" {
 				found, err := v(r.Context(), r)
-				p.respond(w, found, err)
+				p.respond(w, r, found, err)
 				return
 			}
 			if _, err := v(r.Context(), r); err != nil { // before the status is sent
-				p.respond(w, nil, err)
+				p.respond(w, r, nil, err)
 				return
 			}
 			p.live(w, r, func(ctx context.Context) (any, error) { return v(ctx, r) })
@@ -54,10 +56,10 @@ func (p pages) handler(prefix string) http.Handler {
 			refuse(w, http.StatusBadRequest, err.Error()+".")
 			return
 		}
-		answerJSON(w, c.Plots(r.Context(), q))
+		answerJSON(w, r, c.Plots(r.Context(), q))
 	})
 	mux.HandleFunc("GET "+prefix+"/series", func(w http.ResponseWriter, r *http.Request) {
-		answerJSON(w, history.All())
+		answerJSON(w, r, history.All())
 	})
 	mux.HandleFunc("GET "+prefix+"/conflicts", p.conflicts)
 	mux.HandleFunc("GET "+prefix+"/token", p.token)
@@ -161,12 +163,12 @@ type badRequest string
 func (e badRequest) Error() string { return string(e) }
 
 // respond answers with a value or an error.
-func (p pages) respond(w http.ResponseWriter, v any, err error) {
+func (p pages) respond(w http.ResponseWriter, r *http.Request, v any, err error) {
 	var bad badRequest
 	var query table.QueryError
 	switch {
 	case err == nil:
-		answerJSON(w, v)
+		answerJSON(w, r, v)
 	case errors.As(err, &bad) || errors.As(err, &query):
 		refuse(w, http.StatusBadRequest, err.Error()+".")
 	default:
@@ -206,14 +208,42 @@ func count(text string) (int, error) {
 	return int(n), err
 }
 
-func answerJSON(w http.ResponseWriter, v any) {
+func answerJSON(w http.ResponseWriter, r *http.Request, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The answer cannot be encoded.")
 		return
 	}
 	head(w)
-	_, _ = w.Write(text) // the browser disconnected
+	w.Header().Set("Vary", "Accept-Encoding")
+	if len(text) >= minZipped && acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		w.Header().Set("Content-Encoding", "gzip")
+		zip := zippers.Get().(*gzip.Writer)
+		defer zippers.Put(zip)
+		zip.Reset(w)
+		_, _ = zip.Write(text) // the browser disconnected
+		_ = zip.Close()
+		return
+	}
+	_, _ = w.Write(text)
+}
+
+// minZipped is the number of bytes from which an answer is compressed. A token is shorter: how well it is compressed
+// together with something that is known tells nothing of it.
+const minZipped = 1000
+
+var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// acceptsGzip reports whether the header Accept-Encoding names gzip, and does not refuse it.
+func acceptsGzip(header string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		name, options, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			_, quality, refusable := strings.Cut(options, "=")
+			return !refusable || strings.Trim(quality, "0. ") != ""
+		}
+	}
+	return false
 }
 
 func head(w http.ResponseWriter) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/node/console/state"
@@ -19,7 +20,9 @@ type List[T any] struct {
 	// Partial is why some values are missing, or empty.
 	Partial string `json:"partial,omitempty"`
 	// Note says how old values are if that is not obvious, or is empty.
-	Note   string         `json:"note,omitempty"`
+	Note string `json:"note,omitempty"`
+	// SQL is where the node that was asked listens for sessions, in a list of these.
+	SQL    string         `json:"sql,omitempty"`
 	Absent []state.Absent `json:"absent"`
 }
 
@@ -90,9 +93,12 @@ var sessionTable = table.Table[state.Session]{
 	Database: func(s *state.Session) string { return s.Database },
 }
 
+// inOrder returns the name of a shard, which is a number, such that those of one database sort by number.
+func inOrder(shard string) string { return strings.Repeat("0", max(0, 20-len(shard))) + shard }
+
 var shardTable = table.Table[state.Shard]{
 	Columns: map[string]func(*state.Shard) table.Key{
-		"database":  text(func(s *state.Shard) string { return s.Database + "\x00" + s.Shard }),
+		"database":  text(func(s *state.Shard) string { return s.Database + "\x00" + inOrder(s.Shard) }),
 		"node":      text(func(s *state.Shard) string { return s.Node }),
 		"owner":     text(func(s *state.Shard) string { return s.Seen().Owner }),
 		"state":     text(func(s *state.Shard) string { return s.State }),
@@ -230,7 +236,13 @@ const plansLength = 20 << 10
 
 // Sessions returns a page of the SQL sessions of all nodes.
 func (c *Console) Sessions(ctx context.Context, q table.Query) (List[state.Session], error) {
-	return listOf(ctx, c, "sessions", sessionTable, q, c.local.sessionsHere)
+	l, err := listOf(ctx, c, "sessions", sessionTable, q, c.local.sessionsHere)
+	for _, n := range c.o.Here.Members() {
+		if n.Self {
+			l.SQL = n.SQL
+		}
+	}
+	return l, err
 }
 
 func (c *local) shardsHere(_ context.Context, q table.Query) (table.Page[state.Shard], error) {

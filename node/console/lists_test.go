@@ -504,6 +504,36 @@ func TestConsole_live_revoked(t *testing.T) {
 	})
 }
 
+// Shards of a database are in the order of their numbers, on all pages. A list of sessions has where to begin one.
+func TestConsole_Shards_order(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(2)
+		for _, shard := range []string{"10", "12", "5", "11", "9", "100"} {
+			net.parts[0].shards = append(net.parts[0].shards, state.Shard{Node: "n1", Database: "db", Shard: shard})
+			net.parts[1].shards = append(net.parts[1].shards, state.Shard{Node: "n2", Database: "db", Shard: shard})
+		}
+		got := ""
+		for q := (table.Query{Limit: 4}); ; {
+			l, err := consoles[0].Shards(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range l.Rows {
+				got += s.Shard + " "
+			}
+			if q.After = l.Next; q.After == "" {
+				break
+			}
+		}
+		if want := "5 5 9 9 10 10 11 11 12 12 100 100 "; got != want {
+			t.Errorf("the shards are %s, want %s", got, want)
+		}
+		if l, err := consoles[1].Sessions(t.Context(), table.Query{}); err != nil || l.SQL != "10.0.0.2:5433" {
+			t.Errorf("n2 listens at %s, %v", l.SQL, err)
+		}
+	})
+}
+
 func TestConsole_Handler(t *testing.T) {
 	net, consoles, _ := cluster(1)
 	h := consoles[0].Handler("/api")

@@ -55,7 +55,8 @@ func (p *parts) here(node string, nodes int) console.Here {
 		Members: func() (list []state.Node) {
 			for i := range nodes {
 				name := fmt.Sprint("n", i+1)
-				list = append(list, state.Node{Name: name, State: "ok", Text: "it works", Self: name == node})
+				list = append(list, state.Node{Name: name, State: "ok", Text: "it works", Self: name == node,
+					SQL: fmt.Sprint("10.0.0.", i+1, ":5433")})
 				if p.drained == name || p.drained == "all" {
 					list[i].State = "draining"
 				}

@@ -374,7 +374,7 @@ func TestConsole_Absent(t *testing.T) {
 	p.Wait(number)
 	reshard := func(n, want string) {
 		t.Helper()
-		p.Eval(number+`.value = '`+n+`'`, nil)
+		p.Eval(number+`.value = '`+n+`'; `+number+`.dispatchEvent(new Event('input'))`, nil)
 		press(p, "#view", "Reshard")
 		p.WaitText(want)
 	}
@@ -382,7 +382,7 @@ func TestConsole_Absent(t *testing.T) {
 		reshard("2", "orders has 2 shards already.")
 		reshard(n, "The number of shards is a whole number from 1 to 64.")
 	}
-	reshard("1", "New changes of orders go to 1 shard.")
+	reshard("1", "New changes of orders go to 1 shard, and not to 2 as now.")
 	press(p, "#ask", "Reshard")
 	p.Wait(`!document.querySelector('#ask').open`)
 	reshard("1", "orders has 1 shard already.")

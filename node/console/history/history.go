@@ -5,6 +5,7 @@ package history
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -210,6 +211,19 @@ func Last(now time.Time, span time.Duration) Range {
 	return Range{Start: (now.Unix()/step - n + 1) * step, Step: step, Count: n}
 }
 
+// End returns the time of the last value.
+func (g Range) End() int64 { return g.Start + (g.Count-1)*g.Step }
+
+// Coarse returns how many values are to be combined so that there are at most most, and the range that begins with the
+// first of so many. These are the same ones whenever it is asked.
+func (g Range) Coarse(most int64) (Range, int64) {
+	each := (g.Count + most - 1) / most
+	step, end := g.Step*each, g.End()
+	g.Start = (end/step - (g.Count+each-1)/each + 1) * step
+	g.Count = (end-g.Start)/g.Step + 1
+	return g, each
+}
+
 // Shift returns the range by a clock that is ahead.
 func (g Range) Shift(ahead time.Duration) Range {
 	g.Start += int64(ahead.Round(time.Duration(g.Step)*time.Second) / time.Second)
@@ -267,15 +281,24 @@ func (h *History) Line(name string, now time.Time) state.Line {
 	const span = 15 * time.Minute
 	values := h.Read([]string{name}, Last(now, span))[name]
 	each := max(1, len(values)/state.LinePoints)
-	short := make(state.Values, 0, state.LinePoints)
-	for i := 0; i+each <= len(values); i += each {
+	short := Thin(state.Mean, values[:len(values)/each*each], int64(each))
+	return state.NewLine(short)
+}
+
+// Thin returns the values of a node with each so many combined into one. The last one may be of fewer.
+func Thin(how state.How, values state.Values, each int64) state.Values {
+	if each <= 1 {
+		return values
+	}
+	out := make(state.Values, 0, int64(len(values))/each+1)
+	for some := range slices.Chunk(values, int(each)) {
 		var s sum
-		for _, v := range values[i : i+each] {
+		for _, v := range some {
 			s.add(float64(v))
 		}
-		short = append(short, s.value(state.Mean))
+		out = append(out, s.value(how))
 	}
-	return state.NewLine(short)
+	return out
 }
 
 // Combine returns the values of several nodes as one.

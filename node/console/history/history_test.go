@@ -190,6 +190,21 @@ func TestCombine(t *testing.T) {
 	}
 }
 
+func TestThin(t *testing.T) {
+	nan := float32(math.NaN())
+	values := state.Values{1, 3, nan, 5, nan, nan, 9}
+	for how, want := range map[state.How]string{
+		state.Sum: "[2,5,null,9]", state.Max: "[3,5,null,9]", state.Min: "[1,5,null,9]", state.Mean: "[2,5,null,9]",
+	} {
+		if got := text(t, history.Thin(how, values, 2)); got != want {
+			t.Errorf("%s: %s, want %s", how, got, want)
+		}
+	}
+	if got := text(t, history.Thin(state.Sum, values[:2], 1)); got != "[1,3]" {
+		t.Error(got)
+	}
+}
+
 func TestValues_JSON(t *testing.T) {
 	v := state.Values{0, 1, 1234.5678, 1e9, 0.000123456, float32(math.NaN()), float32(math.Inf(1)), -3}
 	got := text(t, v)

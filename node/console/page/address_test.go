@@ -155,7 +155,7 @@ func TestPage_resharded(t *testing.T) {
 		all := []any{map[string]any{"since": "0", "shards": []string{"1"}}}
 		if n := int(shards.Load()); n > 1 {
 			all[0].(map[string]any)["tombstone"] = true
-			all = append(all, map[string]any{"since": "14000660fa43", "shards": []string{"2", "3", "4", "5"}[:n]})
+			all = append(all, map[string]any{"since": "14000660fa43", "shards": []string{"10", "5", "3", "2"}[4-n:]})
 		}
 		return all
 	}
@@ -167,7 +167,8 @@ func TestPage_resharded(t *testing.T) {
 		name := strings.TrimPrefix(r.URL.Path, "/_dashboard/api/")
 		if r.URL.Query().Get("live") == "" {
 			api := map[string]any{"verdict": api["verdict"], "token": api["token"], "indexes": api["indexes"],
-				"shards": api["shards"], "settings": map[string]any{"rows": []state.Setting{}}, "act": true,
+				"shards": api["shards"], "settings": map[string]any{"rows": []state.Setting{
+					{Name: "changes.max_shards", Value: "6"}}}, "act": true,
 				"databases": map[string]any{"now": time.Now().UTC(), "total": 1, "next": "", "sort": "name", "desc": false,
 					"rows":   []state.Database{{Name: "orders", Shards: pointer(int(shards.Load()))}},
 					"absent": []state.Absent{}}}
@@ -190,16 +191,20 @@ func TestPage_resharded(t *testing.T) {
 	if text := p.Text(); strings.Contains(text, "History of") {
 		t.Errorf("before a reshard the page shows %s", text)
 	}
+	const offered = `[...document.querySelectorAll('label')].find(e => e.innerText.trim() === 'shards')?.control.value`
+	p.Wait(offered + ` === '2'`) // twice as many
 	p.Eval(click("Reshard"), nil)
-	p.Wait("document.querySelector('#ask button.danger')")
+	p.WaitText("New changes of orders go to 2 shards, and not to 1 as now.")
 	p.Eval("document.querySelector('#ask button.danger').click()", nil)
 	p.Wait(is(4)) // no time passes on the page
 	p.WaitText("History of the changes shards")
-	p.WaitText("2, 3, 4, 5")
-	shards.Store(3) // somebody else
+	p.WaitText("2, 3, 5, 10")
+	p.Wait(offered + ` === '6'`) // at most
+	shards.Store(3)              // somebody else
 	pass(p, 3*time.Second)
 	p.Wait(is(3))
-	p.Wait(`!document.body.innerText.includes('2, 3, 4, 5') && document.body.innerText.includes('2, 3, 4')`)
+	p.Wait(`!document.body.innerText.includes('2, 3, 5, 10') && document.body.innerText.includes('2, 3, 5')`)
+	p.Wait(offered + ` === '6'`)
 }
 
 // A page that is brought forward says that what it shows is old, and since when, until its node answers.

@@ -24,7 +24,7 @@ func answers() map[string]any {
 			Roles: []string{}}
 		if st == "ok" {
 			n.Report = state.Report{Engine: "embedded", Started: pointer(ago(270_000)), Now: map[string]float64{
-				"docs_written": 1204, "listeners": 312, "actors": 408, "mailbox": 0, "cpu": 0.31, "resident": 212e6,
+				"script_seconds": 0.25, "docs_written": 1204, "listeners": 312, "actors": 408, "mailbox": 0, "cpu": 0.31, "resident": 212e6,
 				"disk_free": 81e9}, Lines: map[string]state.Line{"docs_written": {Top: 1500, Heights: "..09Zz0"}}}
 		}
 		return n
@@ -63,7 +63,9 @@ func answers() map[string]any {
 			WriteLine: &state.Line{Top: 320, Heights: "..0AZaz"}})
 	}
 	return map[string]any{
-		"verdict": verdict, "plots": plots,
+		"verdict": verdict, "plots": plots, "series": []state.Series{{Name: "script_seconds",
+			Title: "processors in JavaScript"}, {Name: "resident", Title: "memory of the process", Unit: "B"},
+			{Name: "docs_written", Title: "documents written", Unit: "/s"}, {Name: "disk_free", Title: "disk left", Unit: "B"}},
 		"overview": state.Overview{Now: now, Node: "n1", State: verdict.State, Text: verdict.Text,
 			Databases: pointer(10_000), Jobs: map[string]int{"running": 1, "pending": 2}, Failing: 1, Events: events,
 			Attention: []state.Attention{

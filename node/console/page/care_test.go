@@ -430,6 +430,112 @@ func TestPage_units(t *testing.T) {
 	}
 }
 
+// The plan of a statement that was run has the rows that were expected beside those that came, and marks the step with
+// most of those.
+func TestPage_plan(t *testing.T) {
+	p := module(t)
+	const plan = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 9, 'Plan Rows': 10, 'Actual Rows': 5, 'Actual Loops': 1,
+		Plans: [{ 'Node Type': 'Seq Scan', 'Total Cost': 8, 'Plan Rows': 100, 'Actual Rows': 5, 'Actual Loops': 2,
+		'Rows Examined': 1000 }, { 'Node Type': 'Result', 'Total Cost': 4.5, 'Plan Rows': 1, 'Actual Rows': 20,
+		'Actual Loops': 0 }] } }]`
+	drawn := func(plan string) string {
+		return strings.Join(value[[]string](p, `import('/_dashboard/js/plan.js').then(m => [...m.planTree(JSON.stringify(
+			`+plan+`))[0].querySelectorAll('.step')].map(e => e.querySelector('.dim').textContent + ' ' +
+			Math.round(e.querySelector('progress').value) + ' %'))`), "; ")
+	}
+	if got, want := drawn(plan), "5 rows, about 10 expected · cost 9 0 %; 5 rows in each of 2 runs, about 100 expected, "+
+		"1,000 examined · cost 8 100 %; 20 rows, about 1 expected · cost 4.5 0 %"; got != want {
+		t.Errorf("the plan is %s, want %s", got, want)
+	}
+	const expected = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 8, 'Plan Rows': 10, Plans: [{ 'Node Type': 'Seq Scan',
+		'Total Cost': 2, 'Plan Rows': 100 }] } }]`
+	if got, want := drawn(expected), "about 10 rows · cost 8 100 %; about 100 rows · cost 2 25 %"; got != want {
+		t.Errorf("the plan is %s, want %s", got, want)
+	}
+}
+
+// A chart has as many labels as fit, none over another one.
+func TestPage_chartLabels(t *testing.T) {
+	p := module(t)
+	for _, c := range []struct{ names, want string }{
+		{`['Berlin', 'Paris', 'Rome']`, "Berlin Paris Rome"},
+		{`Array.from({ length: 12 }, (_, i) => 'month ' + i)`, "month 0 month 1 month 2 month 3 month 4 month 5 month 6 " +
+			"month 7 month 8 month 9 month 10 month 11"},
+		{`Array.from({ length: 100 }, (_, i) => 'n' + i)`, "n0 n4 n8 n12 n16 n20 n24 n28 n32 n36 n40 n44 n48 n52 n56 n60 " +
+			"n64 n68 n72 n76 n80 n84 n88 n92 n96"},
+		{`['x'.repeat(90)]`, strings.Repeat("x", 40)},
+	} {
+		var got struct {
+			Text  string
+			Apart bool
+		}
+		p.Eval(`import('/_dashboard/js/chart.js').then(m => {
+			const chart = m.chartOf({ columns: [{ name: 'a', type: 'text' }, { name: 'b', type: 'numeric' }],
+				rows: `+c.names+`.map((n, i) => [n, String(i + 1)]) });
+			document.body.replaceChildren(chart);
+			document.body.style.font = '12px system-ui, sans-serif';
+			const labels = [...chart.querySelectorAll('text')].slice(3), boxes = labels.map(e => e.getBBox());
+			return { text: labels.map(e => e.textContent).join(' '), apart: boxes.every((b, i) => b.x + b.width <= 900 &&
+				(i === 0 || boxes[i - 1].x + boxes[i - 1].width < b.x)) };
+		})`, &got)
+		if got.Text != c.want || !got.Apart {
+			t.Errorf("of %s the labels are %s, apart: %v", c.names, got.Text, got.Apart)
+		}
+	}
+}
+
+// A list is sorted by a click anywhere in a header, and by the key that presses its button.
+func TestPage_headers(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/stopped#/databases", browser.View{})
+	defer p.Close()
+	p.WaitText("10,000 in all")
+	const header = `[...document.querySelectorAll('th')].find(e => e.textContent.startsWith('Size'))`
+	sorts := func(how string) {
+		t.Helper()
+		p.Eval(how, nil)
+		p.Wait(`location.hash.includes('sort=bytes')`)
+		p.Eval(`history.replaceState(null, '', '#/databases')`, nil)
+	}
+	p.Eval(`(e => { const b = e.getBoundingClientRect(), at = document.elementFromPoint(b.left + 1, b.top + b.height / 2);
+		if (at !== e) throw new Error('there is ' + at.outerHTML); })(`+header+`)`, nil)
+	sorts(header + `.click()`)
+	sorts(header + `.querySelector('button').click()`) // as Enter does
+	if got := value[string](p, `getComputedStyle(`+header+`).cursor`); got != "pointer" {
+		t.Errorf("the cursor above a header is %s", got)
+	}
+}
+
+// Where to begin an SQL session is where the node that was asked listens.
+func TestPage_psql(t *testing.T) {
+	api := answers()
+	api["sessions"] = map[string]any{"now": time.Now(), "total": 0, "absent": []state.Absent{}, "rows": []state.Session{},
+		"sql": "10.0.0.7:7433"}
+	url, _, _ := caring(t, api)
+	p := browser.Start(t).Open(url+"/_dashboard/#/sessions", browser.View{})
+	defer p.Close()
+	p.WaitText("Try: psql -h 10.0.0.7 -p 7433 -d orders")
+	for address, want := range map[string]string{"0.0.0.0:5433": "psql -h 127.0.0.1 -p 5433",
+		"[::]:1": "psql -h 127.0.0.1 -p 1", "[fd00::7]:2": "psql -h fd00::7 -p 2", "db:3": "psql -h db -p 3"} {
+		if got := value[string](p, `import('/_dashboard/js/dom.js').then(d => d.psql(`+quoted(address)+`))`); got != want {
+			t.Errorf("%s is %s, want %s", address, got, want)
+		}
+	}
+}
+
+// Words stay whole in a list where there is room, and addresses break behind slashes.
+func TestPage_wholeWords(t *testing.T) {
+	p := module(t)
+	got := value[[]string](p, `import('/_dashboard/js/table.js').then(({ table }) => [...table('x', [{ title: 'a',
+		cell: r => r }], ['http://10.0.0.7:5984/a-database-with-a-name/', 'x'.repeat(31), 'ten words'
+		]).querySelectorAll('td > span')].map(e => e.className + ': ' + e.innerHTML))`)
+	want := []string{"words: http://<wbr>10.0.0.7:5984/<wbr>a-database-with-a-name/", ": " + strings.Repeat("x", 31),
+		"words: ten words"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the cells are %q, want %q", got, want)
+	}
+}
+
 // The documents of a range of ids.
 func TestPage_range(t *testing.T) {
 	api := answers()

@@ -15,7 +15,8 @@ import (
 )
 
 // clock is a script that stops the time of a page. pass lets some of it pass, and asked returns when, in ms since then,
-// the page sent each request to a path since it was last asked for that.
+// the page sent each request to a path since it was last asked for that. Time passes although a stream does not begin if
+// kept is set.
 const clock = `(() => {
 	const realTimeout = setTimeout, realFetch = fetch, due = new Map();
 	let now = Date.now(), last = 0, flying = 0, sent = [], origin = now;
@@ -29,6 +30,7 @@ const clock = `(() => {
 	window.clearTimeout = window.clearInterval = id => due.delete(id);
 	window.fetch = async (url, init) => {
 		sent.push({ at: now, path: new URL(url).pathname + (new URL(url).searchParams.get('live') ? '?live' : '') });
+		if (window.kept && new URL(url).searchParams.get('live')) return realFetch(url, init);
 		flying++;
 		try {
 			const r = await realFetch(url, init);

@@ -129,7 +129,7 @@ func asksFor(r *http.Request) string {
 // another one, a tablet upright and across.
 const laptop = 1280
 
-var between = []int{1100, 1099, 1024, 901, 900, 800, 768, 720, 701, 700, 600}
+var between = []int{1200, 1100, 1099, 1024, 901, 900, 800, 768, 720, 701, 700, 600}
 
 // fits fails if a page is wider than its window, or breaks short words.
 func fits(t *testing.T, p *browser.Page, shot string, width int) {

@@ -77,7 +77,7 @@ func TestPage_laterNode(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local)
 	nodes := []state.PlotLine{{Node: "n1", Values: values}, {Node: "n2", Values: late}}
 	api["plots"] = state.Plots{Start: start.Unix(), Step: 5, Plots: []state.Plot{
-		{Series: state.Series{Name: "docs_written", Title: "written", How: state.Sum}, All: values, Nodes: nodes},
+		{Series: state.Series{Name: "commits", Title: "written", How: state.Sum}, All: values, Nodes: nodes},
 		{Series: state.Series{Name: "commit_p50", Title: "median", How: state.Max}, All: values, Nodes: nodes}}}
 	url, _, _ := flaky(t, api)
 	p := browser.Start(t).Open(url+"/_dashboard/#/storage", browser.View{})

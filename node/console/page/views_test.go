@@ -14,7 +14,7 @@ var views = map[string][]string{
 		"documents written", "n1 asked", "works", "1,204/s", "212 MB", "42 %", "10,000 databases", "and 42 more until",
 		"live"},
 	"nodes":    {"n1", "1,204/s"},
-	"nodes/n1": {"Engine", "embedded", "Log more", "Drain", "81 GB", "documents written"},
+	"nodes/n1": {"processors in JavaScript", "0.25", "memory of the process", "212 MB", "Engine", "embedded", "Log more", "Drain", "81 GB", "documents written"},
 	"databases": {`class="spark"`, "customers: documents written in the last 15 minutes, at most 320/s", "customers", "1,234,567", "3 GB", "311/s", "10,000 in all",
 		"without n2: it does not answer", "next ›", "Create a database"},
 	"databases/orders": {"Compact", "Reshard", "Indexes", "_design/by", "Changes shards with listeners",

@@ -1,5 +1,5 @@
 // Buttons that do something, after a question.
-import { el, named, shown } from './dom.js';
+import { el, bar, named, shown } from './dom.js';
 import { act } from './source.js';
 
 /** A button that asks first, and then does an action of the server. words are those of the question, see ask. */
@@ -57,7 +57,7 @@ export const ask = (label, question, work, word, { go: does = label, stay = 'Can
     el('p', { id: 'question' }, named(question)),
     typed,
     said,
-    el('div', { class: 'bar' }, go, el('button', { click: () => d.close(), autofocus: !typed }, stay)),
+    bar(go, el('button', { click: () => d.close(), autofocus: !typed }, stay)),
   );
   d.showModal();
 };

@@ -1,11 +1,11 @@
 // The actors: the supervision trees of all nodes, all actors as a list, or one actor.
-import { el, section, text, time, count, plural, link, badge, redraw } from './dom.js';
+import { el, none, dim, section, text, time, count, plural, link, badge, redraw } from './dom.js';
 import { follow } from './source.js';
-import { list, table } from './table.js';
+import { facts, list, table } from './table.js';
 import { button } from './actions.js';
-import { eventColumns } from './stories.js';
+import { eventsOf } from './stories.js';
 
-const facts = a =>
+const details = a =>
   Object.entries(a.facts || {})
     .filter(([k, v]) => typeof v !== 'object' && v !== '' && k !== 'error')
     .map(([k, v]) => `${k.replaceAll('_', ' ')} ${count(v)}`)
@@ -27,7 +27,7 @@ const below = a =>
   a.below
     ? [
         `${count(a.below)}`,
-        a.unwell ? el('span', { class: 'bad' }, `, ${count(a.unwell)} not well`) : el('span', { class: 'dim' }, ', all well'),
+        a.unwell ? el('span', { class: 'bad' }, `, ${count(a.unwell)} not well`) : dim(', all well'),
       ]
     : '';
 
@@ -55,19 +55,13 @@ const columns = tree => [
       a.last_failure ? [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)] : '',
   },
   { title: 'Since', sort: 'since', cell: a => time(a.since), extra: true },
-  { title: 'Details', cell: a => el('span', { class: 'dim' }, facts(a)), extra: true },
+  { title: 'Details', cell: a => dim(details(a)), extra: true },
   { title: 'Actions', cell: restart },
 ];
 
-const none = what => () => el('p', { class: 'none' }, what);
-
-const fact = (name, ...value) =>
-  el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, el('span', {}, ...value)));
-
 /** One actor: its state, the actors below it, and the events about it. */
 const one = (place, say, node, id) => {
-  const head = el('div', {}),
-    past = el('div', {});
+  const head = el('div');
   place.append(head);
   const ends = [
     follow(
@@ -81,66 +75,43 @@ const one = (place, say, node, id) => {
             text(id),
             a
               ? [
-                  el(
-                    'table',
-                    { 'aria-label': 'Facts' },
-                    el(
-                      'tbody',
-                      {},
-                      fact('Node', link(['nodes', node], text(node))),
-                      a.parent ? fact('Supervised by', link(['actors', node, a.parent], text(a.parent))) : '',
-                      fact('State', state(a)),
-                      fact('Runs', 'since ', time(a.since)),
-                      fact('Mailbox', `${count(a.mailbox)} waiting`),
-                      fact('Restarts', `${count(a.restarts)}; ${plural(a.recent, 'failure')} within the last minute`),
-                      a.last_failure
-                        ? fact('Last failure', el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at))
-                        : '',
-                      ...Object.entries(a.facts || {}).map(([k, v]) => fact(k.replaceAll('_', ' '), count(v))),
-                    ),
-                  ),
+                  facts([
+                    ['Node', link(['nodes', node], text(node))],
+                    ['Supervised by', a.parent ? link(['actors', node, a.parent], text(a.parent)) : ''],
+                    ['State', state(a)],
+                    ['Runs', 'since ', time(a.since)],
+                    ['Mailbox', `${count(a.mailbox)} waiting`],
+                    ['Restarts', `${count(a.restarts)}; ${plural(a.recent, 'failure')} within the last minute`],
+                    a.last_failure
+                      ? ['Last failure', el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)]
+                      : [],
+                    ...Object.entries(a.facts || {}).map(([k, v]) => [k.replaceAll('_', ' '), count(v)]),
+                  ]),
                   el('p', { class: 'bar' }, link(['actors'], 'all actors'), restart(a)),
                 ]
-              : el('p', { class: 'none' }, `There is no such actor on ${text(node)} now.`),
+              : none(`There is no such actor on ${text(node)} now.`),
           ),
         );
       },
       say,
     ),
-    list(place, 'tree', 'Below it', columns(true), none('It supervises no actor.'), () => {}, {
+    list(place, 'tree', 'Below it', columns(true), () => none('It supervises no actor.'), () => {}, {
       asks: true,
       more: { node, parent: id },
     }),
-    follow(
-      'events',
-      { search: id, limit: 20 },
-      p => {
-        redraw(
-          past,
-          section(
-            'Events',
-            p.events.length
-              ? table('Events', eventColumns, p.events)
-              : el('p', { class: 'none' }, 'It has not failed as long as its node remembers.'),
-          ),
-        );
-      },
-      () => {},
-      true,
-    ),
+    eventsOf(place, 'Events', id, () => 'It has not failed as long as its node remembers.'),
   ];
-  place.append(past);
   return () => ends.forEach(end => end());
 };
 
 export const actors = (place, say, [node, ...id]) => {
   if (node !== undefined && id.length) return one(place, say, node, id.join('/'));
   const ends = [
-    list(place, 'tree', 'Supervision trees', columns(true), none('No actor runs.'), () => {}, {
+    list(place, 'tree', 'Supervision trees', columns(true), () => none('No actor runs.'), () => {}, {
       asks: true,
       as: 'tree.',
     }),
-    list(place, 'actors', 'All actors', columns(false), none('No actor runs.'), say),
+    list(place, 'actors', 'All actors', columns(false), () => none('No actor runs.'), say),
   ];
   return () => ends.forEach(end => end());
 };

@@ -1,9 +1,10 @@
 // A chart of a result: one column across, numbers as bars or lines.
-import { el, named, shown, text, count } from './dom.js';
+import { el, none, bar, named, shown, text, count } from './dom.js';
 import { svg } from './plot.js';
 import { isNumber } from './results.js';
 
 const maxPoints = 500,
+  longestLabel = 40,
   width = 900,
   height = 260,
   left = 64,
@@ -80,10 +81,12 @@ const draw = (r, x, ys, kind) => {
     s.append(svg('path', { class: `s${k % 6} series`, d: d || 'M0 0' }));
   });
   const name = row => (row[x] === null ? 'NULL' : row[x]);
-  if (rows.length) {
-    label(height - 5, name(rows[0]).slice(0, 40), { x: left });
-    if (rows.length > 1)
-      label(height - 5, name(rows[rows.length - 1]).slice(0, 40), { x: width, 'text-anchor': 'end' });
+  const names = rows.map(row => name(row).slice(0, longestLabel)),
+    wide = names.map(n => 8 + [...n].reduce((sum, c) => sum + (c > '\u1100' ? 12 : 7), 0)), // about
+    each = Math.ceil(Math.max(0, ...wide) / step) || 1;
+  for (let i = 0; i < rows.length; i += each) {
+    const x = Math.min(left + (i + 0.5) * step, width - wide[i] / 2);
+    label(height - 5, names[i], { x, 'text-anchor': 'middle' });
   }
   s.addEventListener('pointermove', e => {
     const box = s.getBoundingClientRect(),
@@ -100,7 +103,7 @@ const draw = (r, x, ys, kind) => {
 export const chartOf = r => {
   const numbers = r.columns.map((_, i) => i).filter(i => numeric(r, i));
   if (numbers.length === 0 || r.rows.length === 0)
-    return el('p', { class: 'none' }, 'A chart needs a column of numbers, and rows.');
+    return none('A chart needs a column of numbers, and rows.');
   const others = r.columns.map((_, i) => i).filter(i => !numbers.includes(i));
   const first = others.length ? others[0] : numbers[0],
     named = i => text(r.columns[i].name);
@@ -110,11 +113,7 @@ export const chartOf = r => {
       { 'aria-label': label, change: () => show() },
       list.map(([v, n]) => el('option', { value: v, selected: v === value }, n)),
     );
-  const across = select(
-    'across',
-    r.columns.map((_, i) => [i, named(i)]),
-    first,
-  );
+  const across = select('across', r.columns.map((_, i) => [i, named(i)]), first);
   const rest = numbers.filter(i => i !== first),
     start = rest.length ? rest[0] : numbers[0];
   const up = select(
@@ -124,20 +123,12 @@ export const chartOf = r => {
   );
   const kind = select(
     'kind',
-    [
-      ['bars', 'bars'],
-      ['line', 'line'],
-    ],
+    [['bars', 'bars'], ['line', 'line']],
     /time|date/.test(r.columns[first].type) ? 'line' : 'bars',
   );
-  const body = el('div', {});
+  const body = el('div');
   const show = () =>
     body.replaceChildren(...draw(r, Number(across.value), up.value === 'all' ? rest : [Number(up.value)], kind.value));
   show();
-  return el(
-    'div',
-    {},
-    el('div', { class: 'bar' }, el('label', {}, 'across ', across), el('label', {}, 'up ', up), kind),
-    body,
-  );
+  return el('div', {}, bar(el('label', {}, 'across ', across), el('label', {}, 'up ', up), kind), body);
 };

@@ -1,5 +1,5 @@
 // Completes words of SQL: relations and columns of the database's catalogue, and keywords.
-import { el, plural, speak } from './dom.js';
+import { el, press, dim, plural, speak } from './dom.js';
 import { sql, identifier } from './source.js';
 import { wordBefore, aliased } from './words.js';
 import { recovering, trouble } from './recovery.js';
@@ -57,9 +57,9 @@ export const completion = (box, offers, database, say) => {
           el(
             'p',
             {},
-            el('button', { click: () => insert(full(r)) }, full(r)),
+            press(full(r), () => insert(full(r))),
             ' ',
-            el('span', { class: 'dim' }, r.columns.map(([n, t]) => `${n} ${t}`).join(', ')),
+            dim(r.columns.map(([n, t]) => `${n} ${t}`).join(', ')),
           ),
         ),
       );

@@ -193,9 +193,9 @@ const create = () => {
 
 /**
  * How the number of changes shards has changed: know, which takes how many there are, and ends. It is read again when
- * that changes, and after an action.
+ * that changes, and after an action. changed gets the number at first, and when it changes.
  */
-const reshards = (place, name) => {
+const reshards = (place, name, changed) => {
   const box = el('div', {});
   place.append(box);
   const load = recovering(
@@ -211,7 +211,7 @@ const reshards = (place, name) => {
             [
               { title: 'From sequence', cell: m => el('code', {}, m.since === '0' ? 'the beginning' : text(m.since)) },
               { title: 'Shards', cell: m => count(m.shards.length), number: true },
-              { title: 'Their names', cell: m => m.shards.map(text).join(', ') },
+              { title: 'Their names', cell: m => [...m.shards].sort((a, b) => a - b).map(text).join(', ') },
               { title: 'State', cell: m => (m.tombstone ? el('span', { class: 'dim' }, 'replaced') : 'in use') },
             ],
             maps,
@@ -228,9 +228,10 @@ const reshards = (place, name) => {
   let known;
   return {
     know: shards => {
-      if (shards === undefined) return;
-      if (known !== undefined && known !== shards) load();
+      if (shards === undefined || known === shards) return;
+      if (known !== undefined) load();
       known = shards;
+      changed(shards);
     },
     ends: () => {
       stays();
@@ -239,24 +240,24 @@ const reshards = (place, name) => {
   };
 };
 
-const mostShards = 64; // unless set
+/** The most shards that a database may have. */
+const mostShards = async () => {
+  const name = 'changes.max_shards',
+    { rows } = await read('settings', { search: name }).catch(() => ({ rows: [] }));
+  return Number(rows.find(s => s.name === name)?.value) || 64;
+};
 
 /** Reshards a database, if the number that is given makes sense and is not that of now. */
 const reshard = async (name, given) => {
   const wanted = given.trim() === '' ? NaN : Number(given);
-  const [meta, settings] = await Promise.all([
-    couch('GET', path(name, '_changes', '_meta'), { since: '0' }),
-    read('settings', { search: 'changes.max_shards' }).catch(() => ({ rows: [] })),
-  ]);
-  const limit = settings.rows.find(s => s.name === 'changes.max_shards'),
-    most = (limit && Number(limit.value)) || mostShards,
-    now = JSON.parse(meta).maps.find(m => !m.tombstone);
+  const [meta, most] = await Promise.all([couch('GET', path(name, '_changes', '_meta'), { since: '0' }), mostShards()]);
+  const now = JSON.parse(meta).maps.find(m => !m.tombstone)?.shards.length;
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > most)
     throw new Error(`The number of shards is a whole number from 1 to ${most}.`);
-  if (now && now.shards.length === wanted) throw new Error(`${name} has ${plural(wanted, 'shard')} already.`);
+  if (now === wanted) throw new Error(`${name} has ${plural(wanted, 'shard')} already.`);
   ask(
     'Reshard',
-    `New changes of ${name} go to ${plural(wanted, 'shard')}. ` +
+    `New changes of ${name} go to ${plural(wanted, 'shard')}${now ? `, and not to ${count(now)} as now` : ''}. ` +
       'Consumers of the current shards are told to follow the new ones.',
     () => act({ do: 'reshard', database: name, shards: wanted }),
   );
@@ -265,8 +266,9 @@ const reshard = async (name, given) => {
 /** The page of one database. It returns what ends it. */
 const one = (place, say, name) => {
   const conflicts = conflictsOfAll();
+  let typed = false;
   const of = { database: name },
-    shards = el('input', { type: 'number', min: 1, value: 4, 'aria-label': 'number of shards' }),
+    shards = el('input', { type: 'number', min: 1, input: () => (typed = true) }),
     wrong = el('p', { role: 'alert', class: 'bad' });
   place.append(
     section(
@@ -284,7 +286,7 @@ const one = (place, say, name) => {
         el(
           'span',
           {},
-          shards,
+          el('label', {}, 'shards ', shards),
           ' ',
           el(
             'button',
@@ -345,7 +347,10 @@ const one = (place, say, name) => {
       { asks: true, more: of, as: 'shards.' },
     ),
   ];
-  const shardMaps = reshards(place, name);
+  const shardMaps = reshards(place, name, async now => {
+    const twice = Math.min(2 * now, await mostShards());
+    if (!typed) shards.value = twice;
+  });
   stops.push(shardMaps.ends);
   return () => stops.forEach(s => s());
 };

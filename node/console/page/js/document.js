@@ -1,5 +1,5 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
-import { el, content, named, shown, section, text, bytes, count, link, redraw } from './dom.js';
+import { el, press, dim, content, named, shown, section, text, bytes, count, link, redraw } from './dom.js';
 import { table } from './table.js';
 import { couch, later, onReturn, path } from './source.js';
 import { pretty, compare } from './json.js';
@@ -65,15 +65,7 @@ const beside = (left, right, titles) =>
   el(
     'table',
     { class: 'diff', 'aria-label': titles.join(' and ') },
-    el(
-      'thead',
-      {},
-      el(
-        'tr',
-        {},
-        titles.map(t => el('th', { scope: 'col' }, t)),
-      ),
-    ),
+    el('thead', {}, el('tr', {}, titles.map(t => el('th', { scope: 'col' }, t)))),
     el(
       'tbody',
       {},
@@ -108,7 +100,7 @@ export const documentPage = (place, say, name, id) => {
     spellcheck: 'false',
     'aria-label': 'The document as JSON',
   });
-  const more = el('div', {}),
+  const more = el('div'),
     newer = el('p', { role: 'status' }),
     tools = el('div', { class: 'bar' });
   /** Says no longer that something was not done in an outage when that has passed. */
@@ -196,7 +188,7 @@ export const documentPage = (place, say, name, id) => {
     }
     return false;
   };
-  const saver = el('button', { click: () => save() }, 'Save');
+  const saver = press('Save', () => save());
   /** Saves once, however often it is asked for: another time it would be another document, or a conflict with itself. */
   const save = attempt(async () => {
     if (saving) return;
@@ -227,16 +219,10 @@ export const documentPage = (place, say, name, id) => {
         el(
           'p',
           { class: 'bar' },
-          el(
-            'button',
-            {
-              click: attempt(async () => {
-                more.replaceChildren();
-                await load();
-              }),
-            },
-            theirs ? 'Take theirs' : 'Leave it deleted',
-          ),
+          press(theirs ? 'Take theirs' : 'Leave it deleted', attempt(async () => {
+            more.replaceChildren();
+            await load();
+          })),
           el(
             'button',
             {
@@ -286,17 +272,11 @@ export const documentPage = (place, say, name, id) => {
         { class: 'warn' },
         deleted ? 'The document was deleted meanwhile. ' : `Revision ${rev} is stored meanwhile. `,
       ),
-      el(
-        'button',
-        {
-          click: attempt(async () => {
-            if (!changed()) await load();
-            else await differing();
-            newer.replaceChildren();
-          }),
-        },
-        'Show it',
-      ),
+      press('Show it', attempt(async () => {
+        if (!changed()) await load();
+        else await differing();
+        newer.replaceChildren();
+      })),
     );
   };
 
@@ -424,9 +404,9 @@ export const documentPage = (place, say, name, id) => {
     );
   /** The revisions that are known. choose returns what can be done with one whose text is there. */
   const history = choose => {
-    const shown = el('div', {}),
+    const shown = el('div'),
       all = meta._revs_info || [],
-      list = el('div', {});
+      list = el('div');
     const show = n =>
       redraw(
         list,
@@ -437,7 +417,7 @@ export const documentPage = (place, say, name, id) => {
             {
               title: 'Text',
               cell: r =>
-                r.status === 'available' ? choose(r.rev, shown) : el('span', { class: 'dim' }, text(r.status)),
+                r.status === 'available' ? choose(r.rev, shown) : dim(text(r.status)),
             },
           ],
           all.slice(0, n),
@@ -447,7 +427,7 @@ export const documentPage = (place, say, name, id) => {
               'div',
               { class: 'pages' },
               `${count(n)} of ${count(all.length)} revisions`,
-              el('button', { click: () => show(n + someRevisions) }, 'more'),
+              press('more', () => show(n + someRevisions)),
             )
           : '',
       );
@@ -457,25 +437,15 @@ export const documentPage = (place, say, name, id) => {
   const compared = (rev, place) =>
     rev === meta._rev
       ? 'this one'
-      : el(
-          'button',
-          { click: attempt(async () => place.replaceChildren(beside(await revision(rev), stored, [rev, 'now']))) },
-          'Compare',
-        );
+      : press('Compare', attempt(async () => place.replaceChildren(beside(await revision(rev), stored, [rev, 'now']))));
   /** For a document that is deleted. */
   const restored = (rev, place) =>
     el(
       'span',
       { class: 'bar' },
-      el(
-        'button',
-        {
-          click: attempt(async () => {
-            place.replaceChildren(el('pre', { class: 'whole' }, content(await revision(rev))));
-          }),
-        },
-        'Show',
-      ),
+      press('Show', attempt(async () => {
+        place.replaceChildren(el('pre', { class: 'whole' }, content(await revision(rev))));
+      })),
       confirm('Restore', `${id} becomes again what it was in revision ${rev}.`, async () => {
         needsSaved();
         const body = await couch('GET', at, { rev, attachments: true });
@@ -502,7 +472,7 @@ export const documentPage = (place, say, name, id) => {
     editor.hidden = editor.readOnly = false;
     wrong.textContent = '';
     said.textContent = standing = 'The document is deleted. What is saved here, or restored below, is its next revision.';
-    tools.replaceChildren(saver, el('button', { click: reload }, 'Reload'));
+    tools.replaceChildren(saver, press('Reload', reload));
     more.replaceChildren(history(restored));
   };
 
@@ -530,7 +500,7 @@ export const documentPage = (place, say, name, id) => {
     said.textContent = standing = long ? `The document has ${bytes(body.length)}, too much to edit here.` : '';
     tools.replaceChildren(
       long ? el('a', { href: at, download: `${id}.json` }, 'Download') : saver,
-      el('button', { click: reload }, 'Reload'),
+      press('Reload', reload),
       confirm('Delete', `${id} is deleted.${local ? '' : ' Its revisions stay until compaction.'}`, async () => {
         await couch('DELETE', at, { rev: meta._rev });
         stored = editor.value;
@@ -561,7 +531,7 @@ export const documentPage = (place, say, name, id) => {
           link(['databases', name, 'docs'], 'similar ids', { from: id.slice(0, 3) }),
           link(['databases', name, 'new'], '+ new document'),
         );
-      if (none || tools.childNodes.length === 0) tools.append(el('button', { click: () => load() }, 'Retry'));
+      if (none || tools.childNodes.length === 0) tools.append(press('Retry', () => load()));
     },
     say,
   );
@@ -592,10 +562,7 @@ export const documentPage = (place, say, name, id) => {
     more,
   );
   if (id === null)
-    tools.append(
-      saver,
-      el('span', { class: 'dim' }, 'Without “_id” the server makes one.'),
-    );
+    tools.append(saver, dim('Without “_id” the server makes one.'));
   load();
   if (id !== null && !local) cancelLook = later(look, askEvery);
   const forgets = onReturn(() => {

@@ -1,5 +1,5 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, section, content, text, count, link, redraw, typing } from './dom.js';
+import { el, none, dim, bar, section, content, text, count, link, redraw, typing } from './dom.js';
 import { pages, table, turning } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
@@ -70,7 +70,7 @@ const list = (place, name, say) => {
     turned => note({ ...q, show: q.show === 'all' ? '' : q.show }, turned, '', before),
     () => load(),
   );
-  const body = el('div', {}),
+  const body = el('div'),
     said = el('span', { class: 'dim', role: 'status' });
   const untyped = [];
   const end = (k, label) => {
@@ -119,7 +119,7 @@ const list = (place, name, say) => {
               { title: 'Document', cell: r => link(['databases', name, 'doc', r.id], text(r.id)) },
               {
                 title: 'Revision',
-                cell: r => el('span', { class: 'dim' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
+                cell: r => el('span', { class: 'dim short' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
                 extra: true,
               },
               {
@@ -133,9 +133,7 @@ const list = (place, name, say) => {
             ],
             rows,
           )
-        : el(
-            'p',
-            { class: 'none' },
+        : none(
             q.to
               ? 'There is no document between these ids.'
               : q.after || q.from
@@ -164,9 +162,7 @@ const list = (place, name, say) => {
     el(
       'section',
       { 'aria-label': 'Documents' },
-      el(
-        'div',
-        { class: 'bar' },
+      bar(
         el('h2', {}, 'Documents of ', link(['databases', name], name)),
         from,
         to,
@@ -191,6 +187,6 @@ export const documents = (place, say, name, [what, id]) => {
   if (what === 'docs') return list(place, name, say);
   if (what === 'doc' && id) return documentPage(place, say, name, id);
   if (what === 'new') return documentPage(place, say, name, null);
-  place.append(section(text(name), el('p', { class: 'none' }, 'There is no such page.')));
+  place.append(section(text(name), none('There is no such page.')));
   return () => {};
 };

@@ -60,6 +60,11 @@ export const el = (name, props, ...children) => {
   return e;
 };
 
+export const dim = (...inner) => el('span', { class: 'dim' }, ...inner);
+export const none = (...inner) => el('p', { class: 'none' }, ...inner);
+export const bar = (...inner) => el('div', { class: 'bar' }, ...inner);
+export const press = (label, click) => el('button', { click }, label);
+
 /** Changes an element into another one with the same name, which is then thrown away. Details stay open or closed. */
 const become = (e, wanted) => {
   const changes = name => !(name === 'open' && e.nodeName === 'DETAILS');
@@ -184,6 +189,12 @@ export const clock = v => {
   return isNaN(t)
     ? ''
     : `${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}.${Math.floor(t.getMilliseconds() / 100)}`;
+};
+
+/** What begins a session at an address, which may stand for all those of its machine. */
+export const psql = address => {
+  const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(address) || [];
+  return `psql -h ${/^(0\.0\.0\.0|::)?$/.test(host) ? location.hostname : host} -p ${port}`;
 };
 
 /** Updates the relative times on the page. */

@@ -1,6 +1,6 @@
 // The documents that views of a design document skip, since a map function failed. The server sorts, searches and pages
 // them: there may be as many as documents.
-import { el, content, named, text, count, link, redraw, typing } from './dom.js';
+import { el, none, content, named, text, count, link, redraw, typing } from './dom.js';
 import { pages, table, turning } from './table.js';
 import { couch, literal, path, sql } from './source.js';
 import { recovering, trouble } from './recovery.js';
@@ -26,7 +26,7 @@ export const failures = (view, say, name, design) => {
     q = { search: told.get('search') || '', after: told.get('after') || '', desc: told.get('desc') || '' },
     before = pagesBefore('');
   q.sort = Object.hasOwn(columns, told.get('sort')) ? told.get('sort') : 'id';
-  const body = el('div', {}),
+  const body = el('div'),
     total = el('span', { class: 'dim', role: 'status' });
   const box = el('input', {
     type: 'search',
@@ -80,9 +80,7 @@ export const failures = (view, say, name, design) => {
             rows,
             { sort: q.sort, desc: !!q.desc, by },
           )
-        : el(
-            'p',
-            { class: 'none' },
+        : none(
             all
               ? 'There is nothing on this page any more.'
               : q.search

@@ -1,8 +1,7 @@
 // Views that are one list each.
-import { el, named, section, text, time, count, plural, bytes, link, badge, duration, measure, redraw } from './dom.js';
-import { list, table } from './table.js';
-import { follow } from './source.js';
-import { eventColumns } from './stories.js';
+import { el, named, text, time, count, plural, bytes, link, badge, duration, measure, psql } from './dom.js';
+import { list } from './table.js';
+import { eventsOf } from './stories.js';
 import { button } from './actions.js';
 
 const none = what => () => el('p', { class: 'none' }, what);
@@ -211,42 +210,14 @@ export const replications = view(
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
 export const sessions = (place, say) => {
+  const none = p => el('p', { class: 'none' }, 'No session is open.', p.sql ? ` Try: ${psql(p.sql)} -d orders` : '');
   const ends = [
-    list(
-      place,
-      'sessions',
-      'SQL sessions',
-      sessionColumns,
-      none('No session is open. Try: psql -h … -p 5433 -d orders'),
-      say,
-    ),
+    list(place, 'sessions', 'SQL sessions', sessionColumns, none, say),
+    eventsOf(place, 'Slow statements', 'slow_statement', p => [
+      'No statement has taken longer than two seconds',
+      p.since ? [' since ', el('span', { title: text(p.since) }, new Date(p.since).toLocaleString())] : '',
+      '. Nodes keep this in memory.',
+    ]),
   ];
-  const slow = el('div', {});
-  place.append(slow);
-  ends.push(
-    follow(
-      'events',
-      { search: 'slow_statement', limit: 20 },
-      p => {
-        redraw(
-          slow,
-          section(
-            'Slow statements',
-            p.events.length
-              ? table('Slow statements', eventColumns, p.events)
-              : el(
-                  'p',
-                  { class: 'none' },
-                  'No statement has taken longer than two seconds',
-                  p.since ? [' since ', el('span', { title: text(p.since) }, new Date(p.since).toLocaleString())] : '',
-                  '. Nodes keep this in memory.',
-                ),
-          ),
-        );
-      },
-      () => {},
-      true,
-    ),
-  );
   return () => ends.forEach(end => end());
 };

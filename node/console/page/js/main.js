@@ -1,5 +1,5 @@
 // The frame of the page: navigation, the verdict on the cluster, and the current view.
-import { el, section, link, redraw, retime, text, time, clock, badge } from './dom.js';
+import { el, none, dim, section, link, redraw, retime, text, time, clock, badge } from './dom.js';
 import { follow, ended } from './source.js';
 import { ask } from './actions.js';
 import { signingIn } from './signin.js';
@@ -52,10 +52,7 @@ const show = () => {
   if (!Object.hasOwn(views, name)) {
     end = () => {};
     place.append(
-      section(
-        name,
-        el('p', { class: 'none' }, 'There is no such view. ', link([''], 'Overview'), ' shows how the cluster is.'),
-      ),
+      section(name, none('There is no such view. ', link([''], 'Overview'), ' shows how the cluster is.')),
     );
     return;
   }
@@ -75,7 +72,7 @@ const judge = o => {
   redraw(
     verdict,
     badge(o.state, text(o.text)),
-    el('span', { class: 'dim' }, ` · asked ${text(o.node)}${o.user ? ` as ${text(o.user)}` : ''}`),
+    dim(` · asked ${text(o.node)}${o.user ? ` as ${text(o.user)}` : ''}`),
   );
   document.title = `${o.state === 'ok' || o.state === 'working' ? '' : `${o.state} · `}Divan ${text(o.node)}`;
 };

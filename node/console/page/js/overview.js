@@ -1,5 +1,5 @@
 // The first screen: is all well, what is not, and how much is going on.
-import { el, section, text, time, count, plural, measure, badge, link, duration, bytes, redraw } from './dom.js';
+import { el, section, text, time, count, plural, measure, badge, link, duration, bytes, psql, redraw } from './dom.js';
 import { follow } from './source.js';
 import { plotsOf } from './plots.js';
 import { spark } from './plot.js';
@@ -54,7 +54,7 @@ export const nodeColumns = [
     number: true,
     extra: true,
   },
-  { title: 'Version', cell: n => text(n.version), extra: true },
+  { title: 'Version', cell: n => el('span', { class: 'short' }, text(n.version)), extra: true },
 ];
 
 const tasks = list =>
@@ -83,7 +83,7 @@ const tasks = list =>
     list,
   );
 
-const empty = () =>
+const empty = sql =>
   section(
     'How to begin',
     el('p', {}, 'There is no database yet. These lines make one, with a document and a view:'),
@@ -95,7 +95,7 @@ const empty = () =>
         `curl -X PUT ${location.origin}/orders/1 -d '{"customer":"anna","total":12}'`,
         `curl -X PUT ${location.origin}/orders/_design/by -d '{"views":{"customer":` +
           '{"map":"function (doc) { emit(doc.customer, doc.total) }","reduce":"_sum"}}}\'',
-        'psql -d orders -c "SELECT key, sum(value) FROM \\"by\\".customer GROUP BY key"',
+        sql && `${psql(sql)} -d orders -c 'SELECT key, sum(value) FROM "by".customer GROUP BY key'`,
       ].join('\n'),
     ),
   );
@@ -104,7 +104,7 @@ export const overview = (place, say) => {
   const tiles = el('div', { class: 'tiles' }),
     body = el('div', {});
   place.append(tiles, body);
-  const running = plotsOf(tiles, series);
+  const running = plotsOf([[tiles, series]]);
   const stop = follow(
     'overview',
     {},
@@ -117,7 +117,7 @@ export const overview = (place, say) => {
         section('Nodes', table('Nodes', nodeColumns, o.nodes)),
         o.tasks.length ? section('Under way', tasks(o.tasks)) : '',
         o.databases === 0 && o.state !== 'failed'
-          ? empty()
+          ? empty((o.nodes.find(n => n.self) || {}).sql)
           : el(
               'p',
               { class: 'dim' },

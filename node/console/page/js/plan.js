@@ -1,5 +1,5 @@
 // A plan as a tree, from EXPLAIN (FORMAT JSON).
-import { el, text, count } from './dom.js';
+import { el, dim, text, count } from './dom.js';
 
 const shown = new Set([
   'Node Type',
@@ -36,12 +36,22 @@ const title = p => {
   return plan + p['Node Type'] + join + (name ? ` on ${schema}${name}${alias}` : '');
 };
 
-const node = (p, total) => {
-  const share = total > 0 ? Math.min(100, (100 * (p['Total Cost'] || 0)) / total) : 0;
+/** What a step costs: the rows that it has handled, or what it is expected to cost if it was not run. */
+const work = p =>
+  p['Actual Rows'] === undefined
+    ? p['Total Cost'] || 0
+    : Math.max(p['Actual Rows'], p['Rows Examined'] || 0) * p['Actual Loops'];
+
+/** The most that a step of a plan costs. */
+const most = p => Math.max(work(p), ...(p.Plans || []).map(most));
+
+const node = (p, top) => {
+  const share = top > 0 ? (100 * work(p)) / top : 0;
   const facts = Object.entries(p).filter(([k]) => !shown.has(k));
   const runs = p['Actual Loops'] > 1 ? ` in each of ${count(p['Actual Loops'])} runs` : '';
-  const rows =
-    p['Actual Rows'] === undefined ? `about ${count(p['Plan Rows'])} rows` : `${count(p['Actual Rows'])} rows${runs}`;
+  const ran = p['Actual Rows'] !== undefined,
+    expected = `about ${count(p['Plan Rows'])}`,
+    rows = ran ? `${count(p['Actual Rows'])} rows${runs}, ${expected} expected` : `${expected} rows`;
   const examined = p['Rows Examined'] > p['Actual Rows'] ? `, ${count(p['Rows Examined'])} examined` : '';
   return el(
     'li',
@@ -51,20 +61,14 @@ const node = (p, total) => {
       { class: 'step' },
       el('b', {}, text(title(p))),
       ' ',
-      el('span', { class: 'dim' }, `${rows}${examined} · cost ${count(p['Total Cost'])}`),
-      el('progress', { max: 100, value: share, 'aria-label': 'share of the cost' }),
+      dim(`${rows}${examined} · cost ${count(p['Total Cost'])}`),
+      el('progress', { max: 100, value: share, 'aria-label': ran ? 'rows, against the most' : 'share of the cost' }),
       facts.length
         ? el(
             'ul',
             { class: 'facts' },
             facts.map(([k, v]) =>
-              el(
-                'li',
-                {},
-                el('span', { class: 'dim' }, `${k}: `),
-                Array.isArray(v) ? v.map(text).join(', ') : text(v),
-                unit(k, v),
-              ),
+              el('li', {}, dim(`${k}: `), Array.isArray(v) ? v.map(text).join(', ') : text(v), unit(k, v)),
             ),
           )
         : '',
@@ -73,7 +77,7 @@ const node = (p, total) => {
       ? el(
           'ul',
           {},
-          p.Plans.map(c => node(c, total)),
+          p.Plans.map(c => node(c, top)),
         )
       : '',
   );
@@ -83,7 +87,7 @@ export const planTree = source => {
   const [top] = JSON.parse(source);
   const facts = Object.entries(top).filter(([k]) => k !== 'Plan' && k !== 'Triggers');
   return [
-    el('ul', { class: 'plan' }, node(top.Plan, top.Plan['Total Cost'])),
+    el('ul', { class: 'plan' }, node(top.Plan, most(top.Plan))),
     facts.length
       ? el(
           'p',

@@ -99,7 +99,7 @@ export const plot = (p, start, step, names) => {
   e.append(mark);
   const newest = p.all.findLastIndex(v => v !== null),
     last = count - 1 - newest <= fresh ? newest : -1,
-    value = el('b', {}),
+    value = el('b'),
     said = el('span', { class: 'dim' });
   const before =
     newest === last

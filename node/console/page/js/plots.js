@@ -1,5 +1,5 @@
 // Plots of all series over a range of time, and of some series in other views.
-import { el, text } from './dom.js';
+import { el, dim, bar, section, text } from './dom.js';
 import { read, ended, later, onReturn } from './source.js';
 import { colour, plot } from './plot.js';
 import { given, note } from './address.js';
@@ -12,55 +12,74 @@ const told = () => {
   if (Object.hasOwn(spans, s)) span = Number(s);
 };
 
-/** Keeps plots of series in a place up to date until the returned function is called. node limits them to one node. */
-export const plotsOf = (place, series, node) => {
+/** Reads plots, and only the last values if the others are known. Those before may have come late, or may grow. */
+const update = async (params, known) => {
+  const count = known && known.plots[0].all.length,
+    p = await read('plots', { ...params, from: known && known.start + (count - 3) * known.step });
+  if (!known || p.plots[0].all.length === count) return p;
+  const kept = (p.start - known.start) / p.step,
+    nodes = v => JSON.stringify([v.step, v.plots.map(s => s.nodes.map(n => n.node))]);
+  // Of a node that is back all is to be read, and after a clock was set too.
+  if (nodes(p) !== nodes(known) || kept < 0 || kept > count || kept + p.plots[0].all.length < count)
+    return read('plots', params);
+  const whole = (before, values) => [...before.slice(0, kept), ...values].slice(-count);
+  return {
+    ...p,
+    start: p.start + (p.plots[0].all.length - count) * p.step,
+    plots: p.plots.map((s, i) => ({
+      ...s,
+      all: whole(known.plots[i].all, s.all),
+      nodes: s.nodes.map((n, k) => ({ ...n, values: whole(known.plots[i].nodes[k].values, n.values) })),
+    })),
+  };
+};
+
+/**
+ * Keeps plots in places up to date until it is stopped. parts are pairs of a place and the names of its series. node
+ * limits them to one node.
+ */
+export const plotsOf = (parts, node) => {
   told();
-  let stopped = false,
+  let turn = 0, // of requests: the answer of one before another is not shown
+    known = null,
     cancel = () => {};
+  const draw = (place, series) => {
+    if (place.querySelector('svg:hover, svg:focus')) return; // what one looks at stands still
+    const none = known.plots[0].all.map(() => null),
+      one = s => ({ ...s, nodes: [], all: s.nodes.find(n => n.node === node)?.values || none }),
+      all = known.plots.filter(s => series.includes(s.name)),
+      of = node === undefined ? all : all.map(one);
+    const names = [...new Set(of.flatMap(s => s.nodes.map(n => n.node)))];
+    const keys = names.map((n, i) => el('span', { class: `key ${colour(i)}` }, text(n)));
+    place.replaceChildren(
+      names.length > 1 ? el('p', { class: 'keys bar' }, el('span', { class: 'key s0' }, 'all'), keys) : '',
+      ...of.map(s => plot(s, known.start, known.step, names)),
+    );
+  };
   const tick = async () => {
+    const mine = ++turn;
     cancel();
     try {
-      const p = await read('plots', { series: series.join(','), span });
-      if (stopped) return;
-      if (!place.querySelector('svg:hover, svg:focus')) {
-        // what one looks at stands still
-        const of = p.plots.map(s =>
-          node === undefined
-            ? s
-            : {
-                ...s,
-                nodes: [],
-                all: (s.nodes.find(n => n.node === node) || { values: s.all.map(() => null) }).values,
-              },
-        );
-        const names = [...new Set(of.flatMap(s => s.nodes.map(n => n.node)))];
-        place.replaceChildren(
-          ...(names.length > 1
-            ? [
-                el(
-                  'p',
-                  { class: 'keys bar' },
-                  el('span', { class: 'key s0' }, 'all'),
-                  names.map((n, i) => el('span', { class: `key ${colour(i)}` }, text(n))),
-                ),
-              ]
-            : []),
-          ...of.map(s => plot(s, p.start, p.step, names)),
-        );
-      }
+      const p = await update({ series: parts.flatMap(([, series]) => series).join(), span }, known);
+      if (mine !== turn) return;
+      known = p;
+      for (const [place, series] of parts) draw(place, series);
     } catch {
       /* the view says that the node does not answer */
     }
-    cancel();
-    if (!stopped) cancel = (ended() ? onReturn : later)(tick, document.hidden ? 60000 : 5000);
+    if (mine !== turn) return;
+    cancel = (ended() ? onReturn : later)(tick, document.hidden ? 60000 : 5000);
   };
   tick();
   return {
     stop: () => {
-      stopped = true;
+      turn++;
       cancel();
     },
-    again: tick,
+    again: () => {
+      known = null;
+      tick();
+    },
   };
 };
 
@@ -96,20 +115,11 @@ const groups = [
 ];
 
 export const plots = place => {
-  const running = [];
+  const parts = groups.map(([title, series]) => [el('div', { class: 'tiles wide' }), series, title]);
+  const running = plotsOf(parts);
   place.append(
-    el(
-      'div',
-      { class: 'bar' },
-      el('h2', {}, 'Plots'),
-      range(() => running.forEach(r => r.again())),
-      el('span', { class: 'dim' }, 'Thick: all nodes. Thin: each of them.'),
-    ),
+    bar(el('h2', {}, 'Plots'), range(running.again), dim('Thick: all nodes. Thin: each of them.')),
+    ...parts.map(([tiles, , title]) => section(title, tiles)),
   );
-  for (const [title, series] of groups) {
-    const tiles = el('div', { class: 'tiles wide' });
-    place.append(el('section', { 'aria-label': title }, el('h2', {}, title), tiles));
-    running.push(plotsOf(tiles, series));
-  }
-  return () => running.forEach(r => r.stop());
+  return running.stop;
 };

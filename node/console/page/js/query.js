@@ -1,5 +1,5 @@
 // A box for SQL: completion, results, plans, charts and downloads.
-import { el, section, text, count, link, typing } from './dom.js';
+import { el, press, bar, section, text, count, link, typing } from './dom.js';
 import { read, sql } from './source.js';
 import { completion } from './completion.js';
 import { grid, download } from './results.js';
@@ -119,7 +119,7 @@ export const query = (place, say, [name], search) => {
   window.addEventListener('pagehide', keep);
   const offers = el('div', { class: 'offers', role: 'listbox', 'aria-label': 'Completions' });
   const said = el('span', { role: 'status', class: 'dim' }),
-    out = el('div', {});
+    out = el('div');
   const stop = el('button', { disabled: true, click: () => running && running.abort() }, 'Cancel');
 
   /** Runs what is selected, or all, or asks for its plan. */
@@ -202,18 +202,12 @@ export const query = (place, say, [name], search) => {
           el(
             'p',
             { class: 'bar' },
-            el('button', { click: () => download(r, 'csv') }, 'CSV'),
-            el('button', { click: () => download(r, 'json') }, 'JSON'),
-            el(
-              'button',
-              {
-                click: e => {
-                  const c = chartOf(r);
-                  e.target.closest('section').querySelector('.chart').replaceChildren(c);
-                },
-              },
-              'Chart',
-            ),
+            press('CSV', () => download(r, 'csv')),
+            press('JSON', () => download(r, 'json')),
+            press('Chart', e => {
+              const c = chartOf(r);
+              e.target.closest('section').querySelector('.chart').replaceChildren(c);
+            }),
           ),
           el('div', { class: 'chart' }),
           grid(r),
@@ -255,24 +249,14 @@ export const query = (place, say, [name], search) => {
     el(
       'section',
       { 'aria-label': 'SQL' },
-      el(
-        'div',
-        { class: 'bar' },
-        el('h2', {}, 'SQL'),
-        el('label', {}, 'in ', database),
-        names,
-        earlier,
-        link(['sessions'], 'sessions'),
-      ),
+      bar(el('h2', {}, 'SQL'), el('label', {}, 'in ', database), names, earlier, link(['sessions'], 'sessions')),
       box,
       offers,
-      el(
-        'div',
-        { class: 'bar' },
+      bar(
         el('button', { class: 'main', click: () => run(results) }, 'Run'),
-        el('button', { click: () => run(plan, { explain: 'plan' }) }, 'Explain'),
+        press('Explain', () => run(plan, { explain: 'plan' })),
         el('button', { title: 'Runs the statement too', click: () => run(plan, { explain: 'run' }) }, 'Explain and run'),
-        el('button', { click: () => run(results, { rows: most }) }, `Run, up to ${count(most)} rows`),
+        press(`Run, up to ${count(most)} rows`, () => run(results, { rows: most })),
         stop,
         said,
       ),

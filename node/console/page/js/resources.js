@@ -1,5 +1,5 @@
 // What nodes say about their store and their JavaScript, and the settings in force.
-import { el, section, text, time, count, bytes, measure, link, duration, badge, redraw } from './dom.js';
+import { el, none, dim, bar, section, text, time, count, bytes, measure, link, duration, badge, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table, list } from './table.js';
 import { plotsOf, range } from './plots.js';
@@ -7,22 +7,15 @@ import { button } from './actions.js';
 
 const absent = s => (s.absent || []).map(a => el('p', { class: 'warn' }, `without ${text(a.node)}: ${text(a.reason)}`));
 const known = (v, show) => (v === undefined ? '–' : show(v));
+const ofNode = { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) };
 const ms = v => measure(v, 'ms');
 
 /** A view of something that each node says, with plots above. */
 const ofNodes = (name, series, show) => (place, say) => {
   const tiles = el('div', { class: 'tiles wide' }),
-    body = el('div', {});
-  const running = plotsOf(tiles, series);
-  place.append(
-    el(
-      'div',
-      { class: 'bar' },
-      range(() => running.again()),
-    ),
-    tiles,
-    body,
-  );
+    body = el('div');
+  const running = plotsOf([[tiles, series]]);
+  place.append(bar(range(running.again)), tiles, body);
   const stop = follow(
     name,
     {},
@@ -51,7 +44,7 @@ const foundation = c => {
       `${count(c.machines)} with ${count(c.processes)} processes, ` +
         `${count(c.reachable)} of ${count(c.coordinators)} coordinators reached`,
     ],
-    ['Redundancy', [text(c.redundancy), el('span', { class: 'dim' }, ` engine ${text(c.engine)}`)]],
+    ['Redundancy', [text(c.redundancy), dim(` engine ${text(c.engine)}`)]],
     [
       'May fail',
       `${known(c.spare_data, count)} without loss of data, ${known(c.spare_access, count)} without loss of access`,
@@ -61,10 +54,7 @@ const foundation = c => {
       `${known(c.data, bytes)} in ${known(c.disk, bytes)} of files, ${known(c.free, bytes)} left on the fullest server`,
     ],
     ['Moving between servers', known(c.moving, bytes)],
-    [
-      'Latency',
-      `start ${known(c.start, ms)}, read ${known(c.read, ms)}, commit ${known(c.commit, ms)}`,
-    ],
+    ['Latency', `start ${known(c.start, ms)}, read ${known(c.read, ms)}, commit ${known(c.commit, ms)}`],
     [
       'Transactions',
       `${known(c.started, v => measure(v, '/s'))} started, ${known(c.committed, v => measure(v, '/s'))} committed, ` +
@@ -75,14 +65,7 @@ const foundation = c => {
   ].filter(([, v]) => v !== '–');
   return section(
     'FoundationDB',
-    table(
-      'FoundationDB',
-      [
-        { title: 'What', cell: r => r[0] },
-        { title: 'How it is', cell: r => r[1] },
-      ],
-      rows,
-    ),
+    table('FoundationDB', [{ title: 'What', cell: r => r[0] }, { title: 'How it is', cell: r => r[1] }], rows),
     el('p', { class: 'dim' }, 'as of ', time(c.at), '; more with fdbcli --exec "status details"'),
   );
 };
@@ -113,7 +96,7 @@ const toCompact = rows =>
         title: 'Actions',
         cell: d =>
           d.asked
-            ? el('span', { class: 'dim' }, 'asked for')
+            ? dim('asked for')
             : button('Compact', `Superseded revisions of ${d.database} are removed.`, {
                 do: 'compact',
                 database: d.database,
@@ -134,7 +117,7 @@ export const storage = ofNodes(
       table(
         'Stores',
         [
-          { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) },
+          ofNode,
           { title: 'Engine', cell: s => text(s.engine) },
           {
             title: 'State',
@@ -161,13 +144,10 @@ export const storage = ofNodes(
       table(
         'Compaction',
         [
-          { title: 'Node', cell: s => text(s.node) },
+          ofNode,
           {
             title: 'Runs',
-            cell: s => [
-              s.compaction.auto ? 'by itself' : 'when asked',
-              el('span', { class: 'dim' }, ` · ${count(s.compaction.runs)} runs`),
-            ],
+            cell: s => [s.compaction.auto ? 'by itself' : 'when asked', dim(` · ${count(s.compaction.runs)} runs`)],
           },
           {
             title: 'Removed',
@@ -202,13 +182,10 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
     table(
       'JavaScript',
       [
-        { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) },
+        ofNode,
         {
           title: 'Runtimes',
-          cell: s => [
-            `${count(s.runtimes)} of ${count(s.most)}`,
-            el('span', { class: 'dim' }, `, ${count(s.idle)} idle`),
-          ],
+          cell: s => [`${count(s.runtimes)} of ${count(s.most)}`, dim(`, ${count(s.idle)} idle`)],
           number: true,
         },
         { title: 'Running', cell: s => count(s.running), number: true },
@@ -257,16 +234,16 @@ export const settings = (place, say) =>
       {
         title: 'Value',
         sort: 'value',
-        cell: s => (s.value === '' ? el('span', { class: 'dim' }, 'not set') : el('code', {}, text(s.value))),
+        cell: s => (s.value === '' ? dim('not set') : el('code', {}, text(s.value))),
       },
       {
         title: 'Default',
         cell: s =>
-          s.changed ? el('code', { class: 'dim' }, text(s.default)) : el('span', { class: 'dim' }, 'the same'),
+          s.changed ? el('code', { class: 'dim' }, text(s.default)) : dim('the same'),
       },
       { title: 'Nodes', cell: s => (s.nodes || []).map(text).join(', ') },
     ],
-    () => el('p', { class: 'none' }, 'There are no settings.'),
+    () => none('There are no settings.'),
     say,
     { asks: true },
   );

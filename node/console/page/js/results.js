@@ -1,5 +1,5 @@
 // Results of statements: a grid in pages, and files to download.
-import { el, content, named, text, count } from './dom.js';
+import { el, dim, bar, content, named, text, count } from './dom.js';
 import { table } from './table.js';
 import { pretty } from './json.js';
 
@@ -14,13 +14,13 @@ const whole = (title, value) => {
   d.replaceChildren(
     el('p', {}, title),
     el('pre', { class: 'whole', tabindex: 0 }, content(pretty(value))),
-    el('div', { class: 'bar' }, el('button', { click: () => d.close(), autofocus: true }, 'Close')),
+    bar(el('button', { click: () => d.close(), autofocus: true }, 'Close')),
   );
   d.showModal();
 };
 
 const cell = (column, value) => {
-  if (value === null) return el('span', { class: 'dim' }, 'NULL');
+  if (value === null) return dim('NULL');
   if (value.length <= maxCell) return el('code', {}, content(value));
   return [
     el('code', {}, content(value.slice(0, maxCell))),
@@ -30,7 +30,7 @@ const cell = (column, value) => {
 
 /** A result as a table of pages. */
 export const grid = r => {
-  const body = el('div', {});
+  const body = el('div');
   const show = from => {
     const to = Math.min(r.rows.length, from + pageRows);
     body.replaceChildren(

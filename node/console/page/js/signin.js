@@ -1,5 +1,5 @@
 // Signing in again on a page whose session has ended. The page stays as it is, with edits that are not saved.
-import { el, shown } from './dom.js';
+import { el, bar, shown } from './dom.js';
 import { signIn } from './source.js';
 
 /** Asks for a name, which is usually the one given, and a password. */
@@ -45,7 +45,7 @@ export const signingIn = user => {
       el('label', {}, 'Name', name),
       el('label', {}, 'Password', password),
       said,
-      el('div', { class: 'bar' }, go, el('button', { type: 'button', click: () => d.close() }, 'Cancel')),
+      bar(go, el('button', { type: 'button', click: () => d.close() }, 'Cancel')),
     ),
     el(
       'p',

@@ -4,7 +4,8 @@ import { serverTime } from './dom.js';
 const every = 2000,
   longest = 30000, // between two requests while the node does not answer
   answerWithin = 15000,
-  lineWithin = 15000, // a stream has a line every two seconds
+  firstWithin = 5000, // a stream begins with a state
+  lineWithin = 15000, // and has a line every two seconds
   oldAfter = 4000, // time for which a page was hidden, after which what it shows is old
   refusedFor = 60000, // a stream that was refused is asked for again then
   signedOutEvery = 10000, // a page whose session has ended asks whether somebody has signed in again
@@ -26,9 +27,11 @@ const real = 'X-Divan-Status';
 const status = r => Number(r.headers.get(real)) || r.status;
 const good = r => status(r) < 300;
 
+const reasonOf = async r => (await r.json().catch(() => ({}))).reason;
+
 /** The error of an answer. It is an outage if the node, or a proxy, says that it cannot be answered now. */
-const refused = (r, reason) =>
-  Object.assign(new Error(reason || `HTTP ${status(r)}`), {
+const refused = async (r, reason) =>
+  Object.assign(new Error(reason || (await reasonOf(r)) || `HTTP ${status(r)}`), {
     status: status(r),
     outage: [502, 503, 504].includes(status(r)),
   });
@@ -63,10 +66,10 @@ document.addEventListener('visibilitychange', () => {
   else {
     old = hiddenSince > 0 && Date.now() - hiddenSince > oldAfter;
     hiddenSince = 0;
+    wake();
   }
 });
 window.addEventListener('online', wake);
-document.addEventListener('visibilitychange', () => document.hidden || wake());
 
 /**
  * Does some work after a while, unless the returned function is called. While this node does not answer, which a browser
@@ -155,10 +158,9 @@ const session = () => {
       if (signedOut) signedIn();
       return '';
     }
-    const { reason } = await r.json().catch(() => ({}));
-    if (status(r) !== 401) throw refused(r, reason);
+    if (status(r) !== 401) throw await refused(r);
     signOut(r);
-    return reason || 'the login is refused';
+    return (await reasonOf(r)) || 'the login is refused';
   };
   looking ||= asked().finally(() => {
     looking = null;
@@ -210,7 +212,7 @@ export const signIn = async (name, password) => {
     signal: AbortSignal.timeout(answerWithin),
   });
   if (r.type === 'opaqueredirect') throw new Error('The name or the password is wrong.');
-  if (!good(r)) throw refused(r, (await r.json().catch(() => ({}))).reason);
+  if (!good(r)) throw await refused(r);
   if (looking) await looking.catch(() => {}); // it was asked before
   const reason = await session();
   if (reason) throw new Error(`The password is right, but the console is refused: ${reason}`);
@@ -227,8 +229,7 @@ const view = async (name, params, init) => {
     return r;
   }
   if (status(r) === 401) throw signOut(r);
-  const body = await r.json().catch(() => ({}));
-  throw refused(r, body.reason);
+  throw await refused(r);
 };
 
 /** Reads a view once, which may take some time, in milliseconds. */
@@ -239,23 +240,33 @@ export const read = async (name, params, within = answerWithin) => {
   return body;
 };
 
-/** Reads a stream of events until it ends. It calls take with the name and the data of each, and alive for each part. */
-const each = async (body, take, alive) => {
+/** Reads lines until there are no more parts, and calls take with each. */
+const lines = async (part, take) => {
   const decoder = new TextDecoder();
-  let rest = '',
-    name = '';
-  for (const reader = body.getReader(); ;) {
-    const { value, done } = await reader.read().catch(() => ({ done: true })); // whether the node answers is asked next
+  for (let rest = ''; ;) {
+    const { value, done } = await part();
+    const list = (rest + decoder.decode(value, { stream: !done })).split('\n');
+    rest = list.pop();
+    list.forEach(take);
     if (done) return;
-    alive();
-    rest += decoder.decode(value, { stream: true });
-    const lines = rest.split('\n');
-    rest = lines.pop();
-    for (const l of lines) {
+  }
+};
+
+/** Reads a stream of events until it ends. It calls take with the name and the data of each, and alive for each part. */
+const each = (body, take, alive) => {
+  const reader = body.getReader();
+  let name = '';
+  return lines(
+    async () => {
+      const part = await reader.read().catch(() => ({ done: true })); // whether the node answers is asked next
+      if (!part.done) alive();
+      return part;
+    },
+    l => {
       if (l.startsWith('event: ')) name = l.slice(7);
       if (l.startsWith('data: ')) take(name, JSON.parse(l.slice(6)));
-    }
-  }
+    },
+  );
 };
 
 const acted = new Set(); // work that follows an action
@@ -282,6 +293,8 @@ export const apply = (state, changes) => {
   return state;
 };
 
+let asksUntil = 0; // until then no stream is asked for
+
 /**
  * Follows a view until the returned function is called. show gets its state, say what goes wrong, or null. A browser
  * opens few connections to one server, so a page has one stream, none while it is hidden, and asks for everything else
@@ -291,7 +304,6 @@ export const apply = (state, changes) => {
 export const follow = (name, params, show, say, asks = false) => {
   let stopped = false,
     stream = null, // what ends it
-    asksUntil = 0,
     cancel = () => {},
     turn = 0, // of requests: the answer of one before another is not shown
     state = null;
@@ -323,15 +335,27 @@ export const follow = (name, params, show, say, asks = false) => {
     turn++;
     cancel();
   };
-  /** Follows the stream. After one that is refused the page asks for a while: the node has too many, or an outage. */
+  /**
+   * Follows the stream. After one that is refused the page asks for a while: the node has too many, or an outage. So it
+   * does after one that does not begin: a proxy keeps it to its end.
+   */
   const listen = async () => {
     const mine = (stream = new AbortController());
-    let late = 0;
+    let late = 0,
+      begun = false;
     const alive = () => {
       clearTimeout(late);
-      late = setTimeout(() => mine.abort(new DOMException('', 'TimeoutError')), lineWithin);
+      late = setTimeout(
+        () => {
+          if (!begun) asksUntil = Date.now() + refusedFor;
+          mine.abort();
+        },
+        begun ? lineWithin : firstWithin,
+      );
     };
     const take = (kind, v) => {
+      begun = true;
+      alive();
       if (stream !== mine) return;
       if (kind === 'state') got(v);
       else if (kind === 'diff' && state !== null) got(apply(state, v));
@@ -414,7 +438,7 @@ const post = async (view, body, signal) => {
   );
   if (good(r)) return r;
   if (status(r) === 401) throw signOut(r);
-  throw refused(r, (await r.json().catch(() => ({}))).reason);
+  throw await refused(r);
 };
 
 /** Does something on the server. */
@@ -431,9 +455,8 @@ export const act = async action => {
 export const sql = async (database, text, { rows = 1000, signal, take = () => {}, explain = '' } = {}) => {
   const r = await post('sql', { database, sql: text, rows, explain }, signal);
   const out = { results: [], notices: [], more: '' },
-    decoder = new TextDecoder();
-  let rest = '',
-    now = null,
+    reader = r.body.getReader();
+  let now = null,
     failed = null;
   take(out);
   const line = v => {
@@ -451,14 +474,7 @@ export const sql = async (database, text, { rows = 1000, signal, take = () => {}
     if (v.more) out.more = v.more;
     if (v.error) failed = Object.assign(new Error(v.error.message), v.error);
   };
-  for (const reader = r.body.getReader(); ;) {
-    const { value, done } = await arriving(reader.read());
-    rest += decoder.decode(value, { stream: !done });
-    const lines = rest.split('\n');
-    rest = lines.pop();
-    for (const l of lines) line(JSON.parse(l));
-    if (done) break;
-  }
+  await lines(() => arriving(reader.read()), l => line(JSON.parse(l)));
   if (failed) throw failed;
   return out;
 };
@@ -503,7 +519,7 @@ export const couch = async (method, at, params, body, type = 'application/json',
   }
   // A validation function of a design document can refuse a write so too.
   if (status(r) === 401 && (await session().catch(() => ''))) throw refusedLogin();
-  throw refused(r, said.reason || said.error);
+  throw await refused(r, said.reason || said.error);
 };
 
 /** Deletes a database. The header says so: no other address may be taken for that of a database. */

@@ -1,5 +1,7 @@
 // Events and stories.
-import { el, text, time, clock, duration, badge, count } from './dom.js';
+import { el, section, text, time, clock, duration, badge, count, redraw } from './dom.js';
+import { follow } from './source.js';
+import { table } from './table.js';
 
 /** The steps of a story, with the seconds since its beginning. */
 export const storyLines = s =>
@@ -54,3 +56,18 @@ export const eventColumns = [
   { title: 'Kind', cell: e => el('span', { class: 'dim' }, text(e.kind).replaceAll('_', ' ')), extra: true },
   { title: 'Node', cell: e => [e.node, ...(e.also || [])].map(text).join(', ') },
 ];
+
+/** Shows the newest events with some words below others in a place. empty is for a state without. It returns what ends it. */
+export const eventsOf = (place, caption, search, empty) => {
+  const box = el('div', {});
+  place.append(box);
+  const show = p =>
+    redraw(
+      box,
+      section(
+        caption,
+        p.events.length ? table(caption, eventColumns, p.events) : el('p', { class: 'none' }, empty(p)),
+      ),
+    );
+  return follow('events', { search, limit: 20 }, show, () => {}, true);
+};

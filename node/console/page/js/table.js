@@ -1,5 +1,5 @@
 // A list that the server sorts, searches and divides into pages.
-import { el, shown, count, text, redraw, typing } from './dom.js';
+import { el, none, bar, shown, count, text, redraw, typing } from './dom.js';
 import { follow } from './source.js';
 import { given, note, pagesBefore } from './address.js';
 
@@ -8,6 +8,14 @@ const about = r =>
   ['node', 'id', 'name', 'pid', 'type', 'database', 'design', 'shard', 'document', 'source', 'target']
     .map(k => text(r[k]))
     .join('\0');
+
+/** Lets long words of an element break behind slashes, and returns whether none is left that must break elsewhere. */
+const whole = e => {
+  const long = /\S{31}/;
+  for (const n of [...e.childNodes])
+    if (long.test(n.data)) n.replaceWith(...n.data.split(/(?<=\/)(?=[^/])/).flatMap((w, i) => (i ? [el('wbr'), w] : w)));
+  return ![...e.childNodes].some(n => long.test(n.textContent));
+};
 
 /** Rows as a table; on a narrow screen each row is a card. columns: {title, cell, sort, number, extra}. */
 export const table = (caption, columns, rows, order) => {
@@ -33,15 +41,11 @@ export const table = (caption, columns, rows, order) => {
             {
               scope: 'col',
               class: `${c.number ? 'n' : ''} ${c.extra ? 'extra' : ''}`.trim(),
+              click: order && c.sort ? () => order.by(c.sort) : null, // those of its button too
               'aria-sort': order && order.sort === c.sort && c.sort ? (order.desc ? 'descending' : 'ascending') : null,
             },
             order && c.sort
-              ? el(
-                  'button',
-                  { click: () => order.by(c.sort) },
-                  c.title,
-                  order.sort === c.sort ? (order.desc ? ' ▾' : ' ▴') : '',
-                )
+              ? el('button', {}, c.title, order.sort === c.sort ? (order.desc ? ' ▾' : ' ▴') : '')
               : c.title,
           ),
         ),
@@ -56,6 +60,7 @@ export const table = (caption, columns, rows, order) => {
           { key: key(r) },
           columns.map(c => {
             const content = el('span', {}, c.cell(r));
+            if (whole(content)) content.className = 'words';
             return el(
               'td',
               {
@@ -76,6 +81,22 @@ export const table = (caption, columns, rows, order) => {
     ),
   );
 };
+
+/** Pairs of a name and what is so, as a table; those without a value are left out. */
+export const facts = list =>
+  el(
+    'table',
+    { 'aria-label': 'Facts' },
+    el(
+      'tbody',
+      {},
+      list
+        .filter(([, v]) => v !== '' && v !== undefined)
+        .map(([name, ...v]) =>
+          el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, el('span', {}, v))),
+        ),
+    ),
+  );
 
 /**
  * Buttons for the pages before and after the one of q, or nothing if there are none. before are where those before
@@ -148,7 +169,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
     value: q.search,
   });
   const total = el('span', { class: 'dim', role: 'status' }),
-    body = el('div', {});
+    body = el('div');
   /** Says whether what is shown is not what was asked for last. */
   const waiting = now => {
     if (now) total.textContent = 'Loading…';
@@ -194,14 +215,12 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
       p.rows.length
         ? table(caption, columns, p.rows, { sort: p.sort, desc: p.desc, by })
         : q.search || q.after
-          ? el('p', { class: 'none' }, q.after ? 'There is nothing on this page any more.' : 'Nothing is found.')
-          : empty(),
+          ? none(q.after ? 'There is nothing on this page any more.' : 'Nothing is found.')
+          : empty(p),
       pages(q, p.next, before, changed),
     );
   };
-  place.append(
-    el('section', { 'aria-label': caption }, el('div', { class: 'bar' }, el('h2', {}, caption), box, total), body),
-  );
+  place.append(el('section', { 'aria-label': caption }, bar(el('h2', {}, caption), box, total), body));
   start();
   return () => {
     untyped();
