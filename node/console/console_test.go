@@ -102,7 +102,8 @@ func TestConsole_Plots_thin(t *testing.T) {
 				t.Errorf("the rest from %d is %s, want %s", rest.Start, got, want)
 			}
 		}
-		for _, span := range []time.Duration{time.Minute, 15 * time.Minute, 45 * time.Minute, 6 * time.Hour, 24 * time.Hour} {
+		for _, minutes := range []int{1, 15, 45, 6 * 60, 24 * 60} {
+			span := time.Duration(minutes) * time.Minute
 			q.Span = span
 			p := consoles[1].Plots(t.Context(), q)
 			n := len(p.Plots[0].All)

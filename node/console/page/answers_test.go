@@ -24,7 +24,8 @@ func answers() map[string]any {
 			Roles: []string{}}
 		if st == "ok" {
 			n.Report = state.Report{Engine: "embedded", Started: pointer(ago(270_000)), Now: map[string]float64{
-				"script_seconds": 0.25, "docs_written": 1204, "listeners": 312, "actors": 408, "mailbox": 0, "cpu": 0.31, "resident": 212e6,
+				"script_seconds": 0.25, "docs_written": 1204,
+				"listeners": 312, "actors": 408, "mailbox": 0, "cpu": 0.31, "resident": 212e6,
 				"disk_free": 81e9}, Lines: map[string]state.Line{"docs_written": {Top: 1500, Heights: "..09Zz0"}}}
 		}
 		return n

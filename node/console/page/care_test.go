@@ -475,8 +475,8 @@ func TestPage_chartLabels(t *testing.T) {
 			document.body.replaceChildren(chart);
 			document.body.style.font = '12px system-ui, sans-serif';
 			const labels = [...chart.querySelectorAll('text')].slice(3), boxes = labels.map(e => e.getBBox());
-			return { text: labels.map(e => e.textContent).join(' '), apart: boxes.every((b, i) => b.x + b.width <= 900 &&
-				(i === 0 || boxes[i - 1].x + boxes[i - 1].width < b.x)) };
+			return { text: labels.map(e => e.textContent).join(' '), apart: boxes.every((b, i) =>
+				b.x + b.width <= 900 && (i === 0 || boxes[i - 1].x + boxes[i - 1].width < b.x)) };
 		})`, &got)
 		if got.Text != c.want || !got.Apart {
 			t.Errorf("of %s the labels are %s, apart: %v", c.names, got.Text, got.Apart)

@@ -15,8 +15,8 @@ import (
 )
 
 // clock is a script that stops the time of a page. pass lets some of it pass, and asked returns when, in ms since then,
-// the page sent each request to a path since it was last asked for that. Time passes although a stream does not begin if
-// kept is set.
+// the page sent each request to a path since it was last asked for that. Time passes although no stream begins, if kept
+// is set.
 const clock = `(() => {
 	const realTimeout = setTimeout, realFetch = fetch, due = new Map();
 	let now = Date.now(), last = 0, flying = 0, sent = [], origin = now;

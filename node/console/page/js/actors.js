@@ -31,6 +31,8 @@ const below = a =>
       ]
     : '';
 
+const failed = a => [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)];
+
 const columns = tree => [
   {
     title: 'Actor',
@@ -51,8 +53,7 @@ const columns = tree => [
   {
     title: 'Last failure',
     sort: 'failed',
-    cell: a =>
-      a.last_failure ? [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)] : '',
+    cell: a => (a.last_failure ? failed(a) : ''),
   },
   { title: 'Since', sort: 'since', cell: a => time(a.since), extra: true },
   { title: 'Details', cell: a => dim(details(a)), extra: true },
@@ -82,9 +83,7 @@ const one = (place, say, node, id) => {
                     ['Runs', 'since ', time(a.since)],
                     ['Mailbox', `${count(a.mailbox)} waiting`],
                     ['Restarts', `${count(a.restarts)}; ${plural(a.recent, 'failure')} within the last minute`],
-                    a.last_failure
-                      ? ['Last failure', el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)]
-                      : [],
+                    a.last_failure ? ['Last failure', failed(a)] : [],
                     ...Object.entries(a.facts || {}).map(([k, v]) => [k.replaceAll('_', ' '), count(v)]),
                   ]),
                   el('p', { class: 'bar' }, link(['actors'], 'all actors'), restart(a)),

@@ -67,7 +67,9 @@ const one = (n, series) => [
           { class: 'tiles' },
           series
             .filter(s => s.name in n.now)
-            .map(s => el('div', { class: 'tile' }, el('span', {}, text(s.title)), el('b', {}, measure(n.now[s.name], s.unit)))),
+            .map(({ name, title, unit }) =>
+              el('div', { class: 'tile' }, el('span', {}, text(title)), el('b', {}, measure(n.now[name], unit))),
+            ),
         ),
       )
     : '',

@@ -1,5 +1,6 @@
 // What nodes say about their store and their JavaScript, and the settings in force.
-import { el, none, dim, bar, section, text, time, count, bytes, measure, link, duration, badge, redraw } from './dom.js';
+import { el, none, dim, bar, section, text, time, count, bytes, measure, link, duration, badge, redraw }
+  from './dom.js';
 import { follow } from './source.js';
 import { table, list } from './table.js';
 import { plotsOf, range } from './plots.js';

@@ -252,7 +252,7 @@ const lines = async (part, take) => {
   }
 };
 
-/** Reads a stream of events until it ends. It calls take with the name and the data of each, and alive for each part. */
+/** Reads a stream of events until it ends. take gets the name and the data of each. */
 const each = (body, take, alive) => {
   const reader = body.getReader();
   let name = '';

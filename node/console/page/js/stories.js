@@ -57,7 +57,7 @@ export const eventColumns = [
   { title: 'Node', cell: e => [e.node, ...(e.also || [])].map(text).join(', ') },
 ];
 
-/** Shows the newest events with some words below others in a place. empty is for a state without. It returns what ends it. */
+/** Appends the newest events with some words to a place. empty is what to say without any. Returns what ends it. */
 export const eventsOf = (place, caption, search, empty) => {
   const box = el('div', {});
   place.append(box);

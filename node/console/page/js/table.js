@@ -13,7 +13,8 @@ const about = r =>
 const whole = e => {
   const long = /\S{31}/;
   for (const n of [...e.childNodes])
-    if (long.test(n.data)) n.replaceWith(...n.data.split(/(?<=\/)(?=[^/])/).flatMap((w, i) => (i ? [el('wbr'), w] : w)));
+    if (long.test(n.data))
+      n.replaceWith(...n.data.split(/(?<=\/)(?=[^/])/).flatMap((w, i) => (i ? [el('wbr'), w] : w)));
   return ![...e.childNodes].some(n => long.test(n.textContent));
 };
 
