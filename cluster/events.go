@@ -17,7 +17,8 @@ const (
 	// elsewhere. MemberSuspected comes before it only where it was suspected, since others may be quicker to find out:
 	// a subscriber must not wait for it.
 	MemberDead EventKind = "dead"
-	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was first seen to be up.
+	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was started, as it says itself,
+	// or, if its version does not say it, when it was first seen to be up.
 	MemberLeft EventKind = "left"
 	// MemberReturned: a member that had left or was given up is back. Since is when it was seen to go.
 	MemberReturned EventKind = "returned"

@@ -40,9 +40,13 @@ func leaveTogether(t *testing.T, seed uint64, members, leave int, faults simnet.
 		kinds map[cluster.EventKind]int
 	}
 	told.kinds = map[cluster.EventKind]int{}
+	beganAll := time.Now().Add(-time.Hour) // long before any of them joined
 	notify := func(e cluster.Event) {
 		told.Lock()
 		defer told.Unlock()
+		if off := e.Since.Sub(beganAll).Abs(); e.Kind == cluster.MemberLeft && off > time.Second {
+			t.Errorf("%s is told to have started %v from when it was", e.Member, off)
+		}
 		told.kinds[e.Kind]++
 	}
 	var all []*cluster.Cluster
@@ -53,7 +57,7 @@ func leaveTogether(t *testing.T, seed uint64, members, leave int, faults simnet.
 			t.Fatal(err)
 		}
 		o := options(t, fmt.Sprint("m", i))
-		o.Gossip, o.Network, o.ProbeInterval = h.Gossip(), h, 0
+		o.Gossip, o.Network, o.ProbeInterval, o.Began = h.Gossip(), h, 0, beganAll
 		if i > 0 {
 			o.Join = []string{"127.0.0.1:7946"}
 		}

@@ -15,15 +15,16 @@ import (
 // a leaving member answers.
 const leftHolds = 4 * time.Second
 
-// saysLeft records a notice that the member with an id has left. It changes nothing if the member is known to have
+// saysLeft records a notice that the member with an id has left, up for so many milliseconds before it began to leave. It changes nothing if the member is known to have
 // restarted or to have renewed its id since.
-func (v *view) saysLeft(now time.Time, id string) {
+func (v *view) saysLeft(now time.Time, id string, up int64) {
 	if run, _, _ := strings.Cut(id, "."); run == "" {
 		return // would be that of all members whose metadata is not understood
 	}
 	for name, e := range v.entries {
 		if name != v.self && sameRun(e.meta.ID, id) && renewals(id) >= renewals(e.meta.ID) {
 			e.saidLeft = true
+			e.saysUp(now, up)
 			v.giveUp(now, name)
 		}
 	}

@@ -9,13 +9,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/memberlist"
 )
 
 // members has the members that this one sees, what it tells about itself, and where actors are placed. It is safe for
 // concurrent use.
 type members struct {
-	name string // of this member
-	log  *slog.Logger
+	name  string    // of this member
+	began time.Time // when it was started
+	log   *slog.Logger
 
 	placed atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified in place
 	// reached are the members that messages go to and come from: those placed on, and those that are being drained.
@@ -36,7 +39,7 @@ type members struct {
 }
 
 func newMembers(o *Options) *members {
-	m := &members{name: o.Name, log: o.Logger, wake: make(chan struct{}, 1),
+	m := &members{name: o.Name, began: o.Began, log: o.Logger, wake: make(chan struct{}, 1),
 		outlive: make(chan struct{}, 1)}
 	m.mu.view = newView(o.Name, o.ProbeInterval)
 	m.mu.subscribers = map[chan struct{}]bool{}
@@ -121,9 +124,20 @@ func (m *members) metadata() metadata {
 func (m *members) leaving(stays bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mu.meta.Stays = stays && !m.mu.meta.announcesLeave()
+	before := m.mu.meta
+	m.mu.meta.Stays = stays && !before.announcesLeave()
 	m.mu.meta.Leaving = true
+	if before.Leaving && before.Stays == m.mu.meta.Stays {
+		return // what was announced already must not change
+	}
+	m.mu.meta.Up = m.up()
+	if len(encodeMetadata(m.mu.meta)) > memberlist.MetaMaxSize {
+		m.mu.meta.Up = 0
+	}
 }
+
+// up returns for how many milliseconds this member is up.
+func (m *members) up() int64 { return max(1, time.Since(m.began).Milliseconds()) }
 
 // sent returns how many gossip packets were sent so far, and how many other members there are.
 func (m *members) sent() (packets, others int) {

@@ -16,6 +16,7 @@ type notice struct {
 	GivenUp string `json:"given_up,omitempty"`
 	// Left: the member with this id has left. It is the sender, which nothing proves.
 	Left string `json:"left,omitempty"`
+	Up   int64  `json:"up,omitempty"` // as in metadata
 	// Refused: the sender, with this gossip address, does not start because the receiver has its name, Name.
 	Refused string `json:"refused,omitempty"`
 	Name    string `json:"name,omitempty"`
@@ -48,7 +49,7 @@ func (d delegate) NotifyMsg(b []byte) {
 	case n.GivenUp != "" && n.GivenUp == m.metadata().ID:
 		m.givenUp()
 	case n.Left != "":
-		m.observe(func(v *view, now time.Time) { v.saysLeft(now, n.Left) })
+		m.observe(func(v *view, now time.Time) { v.saysLeft(now, n.Left, n.Up) })
 	case n.Refused != "" && n.Name == d.g.o.Name:
 		if at, err := netip.ParseAddrPort(n.Refused); err == nil {
 			d.g.refused(at)

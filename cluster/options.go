@@ -47,6 +47,8 @@ type Options struct {
 	// Version of the program and Roles of the member, which it tells the others.
 	Version string
 	Roles   []string
+	// Began is when the program was started. Zero means when Start is called.
+	Began time.Time
 
 	// Receive is called for each message that other members Send, one at a time. It must not block for long. It may
 	// keep the message. If Receive is nil, messages are dropped.
@@ -101,6 +103,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ProbeInterval == 0 {
 		o.ProbeInterval = 500 * time.Millisecond
+	}
+	if o.Began.IsZero() {
+		o.Began = time.Now()
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -35,8 +35,19 @@ type Member struct {
 	Draining bool `json:"-"`
 	// GivenUp reports whether the member has left without announcing it. A drained member has not announced it yet.
 	GivenUp bool `json:"given_up"`
+	// GoneSince is when this member saw it go. It is absent of members that are up.
+	GoneSince *time.Time `json:"gone_since,omitempty"`
 	// ID is the member's actor-system id. It changes when the member restarts, and after the others had given it up.
 	ID string `json:"id"`
+}
+
+// State is the status in one word more: "dead" instead of Left for a member that was given up. GET /_members has only the
+// three statuses that its clients know (CONTRACT.md), and says the same by GivenUp.
+func (m *Member) State() string {
+	if m.GivenUp {
+		return "dead"
+	}
+	return string(m.Status)
 }
 
 // metadata is what a member tells about itself in gossip. memberlist limits it to 512 bytes.
@@ -55,6 +66,9 @@ type metadata struct {
 	Stays bool `json:"d,omitempty"`
 	// Store identifies the store that the member uses.
 	Store string `json:"u,omitempty"`
+	// Up is for how many milliseconds the member had been up when it set Leaving or Stays: no two clocks are compared. It
+	// is left out where it does not fit, and by members of versions without it.
+	Up int64 `json:"p,omitempty"`
 }
 
 func encodeMetadata(m metadata) []byte {
@@ -97,7 +111,8 @@ type entry struct {
 	meta   metadata
 	up     bool
 	heard  time.Time // the last sign of life
-	since  time.Time // since when it is up
+	since  time.Time // since when it is seen to be up
+	began  time.Time // since when it says that it is up, once it leaves; zero if it does not say it
 	left   time.Time // since when it is no longer up
 
 	listed    bool // memberlist has it among its members
@@ -126,6 +141,10 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.announcesLeave()
 	before := *e
 	*e = entry{name: name, gossip: gossip, meta: meta, up: true, listed: true, heard: now, since: before.since}
+	if sameRun(before.meta.ID, meta.ID) {
+		e.began = before.began
+	}
+	e.saysUp(now, meta.Up)
 	switch {
 	case before.up && sameRun(before.meta.ID, meta.ID): // an update, or a new id since it had been given up
 		return false
@@ -180,7 +199,11 @@ func (v *view) giveUp(now time.Time, name string) {
 	}
 	e.up, e.left, e.suspected, e.doubted = false, now, false, time.Time{}
 	if e.announcedLeave() {
-		v.happened(MemberLeft, now, e.since, e)
+		since := e.since
+		if !e.began.IsZero() {
+			since = e.began
+		}
+		v.happened(MemberLeft, now, since, e)
 		return
 	}
 	v.happened(MemberDead, now, e.heard, e)
@@ -344,10 +367,23 @@ func (v *view) knows(gossip string) bool {
 // announcedLeave reports whether a member has said that it leaves, in its metadata or in a notice.
 func (e *entry) announcedLeave() bool { return e.saidLeft || e.meta.announcesLeave() }
 
+// saysUp records for how many milliseconds a member says that it was up, which may arrive late, and more than once.
+func (e *entry) saysUp(now time.Time, up int64) {
+	began := now.Add(-time.Duration(up) * time.Millisecond)
+	if up > 0 && (e.began.IsZero() || began.Before(e.began)) {
+		e.began = began
+	}
+}
+
 func (e *entry) member(s Status, self bool) Member {
 	roles := e.meta.Roles
 	if roles == nil {
 		roles = []string{}
+	}
+	var gone *time.Time
+	if s == Left {
+		at := e.left.UTC()
+		gone = &at
 	}
 	return Member{
 		Name:    e.name,
@@ -362,7 +398,8 @@ func (e *entry) member(s Status, self bool) Member {
 		ID:      e.meta.ID,
 
 		// memberlist knows whether a member has left or was given up, but does not pass that on to its delegates.
-		GivenUp:  s == Left && !e.announcedLeave(),
-		Draining: e.meta.Leaving,
+		GivenUp:   s == Left && !e.announcedLeave(),
+		GoneSince: gone,
+		Draining:  e.meta.Leaving,
 	}
 }

@@ -77,7 +77,8 @@ func TestView(t *testing.T) {
 		if got := status(v, at(time.Second)); got["b"] != Left {
 			t.Fatalf("status %v", got)
 		}
-		if m := v.members(at(time.Second)); !m[1].GivenUp || m[0].GivenUp || m[2].GivenUp {
+		if m := v.members(at(time.Minute)); !m[1].GivenUp || m[0].GivenUp || m[2].GivenUp ||
+			m[0].GoneSince != nil || m[1].GoneSince == nil || !m[1].GoneSince.Equal(at(time.Second)) {
 			t.Fatalf("given up: %+v", m)
 		}
 		if placed(v) != "ac" {
@@ -101,6 +102,28 @@ func TestView(t *testing.T) {
 		}
 		if l := v.lost(at(time.Minute)); len(l) != 0 {
 			t.Fatalf("lost %v", l)
+		}
+	})
+	t.Run("a member that leaves says for how long it was up, as it was seen to be or not", func(t *testing.T) {
+		for _, c := range []struct {
+			up   time.Duration
+			want time.Time
+		}{{time.Hour, at(time.Minute - time.Hour)}, {0, start}} { // the latter of a version that does not say it
+			v := newTrio()
+			leaving := meta("b1")
+			leaving.Leaving, leaving.Up = true, c.up.Milliseconds()
+			v.joined(at(time.Minute), "b", "b:7946", leaving)
+			v.joined(at(2*time.Minute), "b", "b:7946", leaving) // again
+			v.events = nil
+			v.giveUp(at(2*time.Minute), "b")
+			if len(v.events) != 1 || v.events[0].Kind != MemberLeft || !v.events[0].Since.Equal(c.want) {
+				t.Errorf("up for %v: %+v", c.up, v.events)
+			}
+			v.joined(at(3*time.Minute), "b", "b:7946", meta("b2")) // another life
+			v.saysLeft(at(4*time.Minute), "b2", 30_000)
+			if e := v.events[len(v.events)-1]; e.Kind != MemberLeft || !e.Since.Equal(at(210*time.Second)) {
+				t.Errorf("then: %+v", e)
+			}
 		}
 	})
 	t.Run("a drained member that goes without leaving regularly was given up", func(t *testing.T) {
@@ -145,8 +168,8 @@ func TestView(t *testing.T) {
 	})
 	t.Run("a member that is said to have left is checked if memberlist lists it", func(t *testing.T) {
 		v := newTrio()
-		v.saysLeft(at(time.Second), "b1")
-		v.saysLeft(at(time.Second), "c1")
+		v.saysLeft(at(time.Second), "b1", 0)
+		v.saysLeft(at(time.Second), "c1", 0)
 		v.unlisted(at(2*time.Second), "c")
 		if m := v.members(at(time.Minute)); m[1].Status != Left || m[1].GivenUp || m[2].Status != Left {
 			t.Fatalf("members %+v", m)

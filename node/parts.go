@@ -133,6 +133,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
 		Store: n.store.UUID(), Claim: n.claim,
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
+		Began:   n.happened.began,
 		Receive: n.receive, Answer: n.others.answering(n.console.Answer), Notify: membersChanged(n),
 		Placed: n.happened.placed,
 		Logger: n.log,

@@ -93,6 +93,7 @@ func (p memberPorts) Members() []api.Member {
 		list = append(list, api.Member{
 			Name: m.Name, Status: string(m.Status), Self: m.Self, HTTP: m.HTTP, SQL: m.SQL, Gossip: m.Gossip,
 			Version: m.Version, Roles: m.Roles, GivenUp: m.GivenUp,
+			GoneSince: m.GoneSince,
 		})
 	}
 	return list
@@ -102,7 +103,7 @@ func (p memberPorts) Members() []api.Member {
 func (p memberPorts) count() map[string]int {
 	counts := map[string]int{}
 	for _, m := range p.cluster.Members() {
-		counts[string(m.Status)]++
+		counts[m.State()]++
 	}
 	return counts
 }

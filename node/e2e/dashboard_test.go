@@ -198,8 +198,31 @@ func TestMembers_KilledNode(t *testing.T) {
 	sees(two, entry(one, "alive", false), entry(two, "alive", true))
 	two.kill()
 	sees(one, entry(one, "alive", true), entry(two, "left, given up", false))
+	died := func(gone string, counts map[string]float64) {
+		t.Helper()
+		for status, want := range counts {
+			if got := one.client().metric("divan_members{status=\"" + status + "\"}"); got != want {
+				t.Errorf("%v members are %s, want %v", got, status, want)
+			}
+		}
+		var answer struct {
+			Members []struct {
+				Since *time.Time `json:"gone_since"`
+			}
+		}
+		one.client().into("/_members", &answer)
+		if m := answer.Members; m[0].Since != nil || m[1].Since == nil || time.Since(*m[1].Since) > time.Minute {
+			t.Errorf("gone since: %+v", m)
+		}
+		eventually(t, "divan status says that it is "+gone, 20*time.Second, func() bool {
+			text, _ := exec.CommandContext(t.Context(), divan, "status", "-url", "http://"+one.ready["http"]).Output()
+			return strings.Contains(string(text), "two              "+gone) // it exits with 1 after a death
+		})
+	}
+	died("dead", map[string]float64{"alive": 1, "dead": 1})
 	three := start(t, t.TempDir(), "-name", "two", "-join", one.ready["gossip"])
 	sees(one, entry(one, "alive", true), entry(three, "alive", false))
 	three.stop(syscall.SIGTERM)
 	sees(one, entry(one, "alive", true), entry(three, "left", false))
+	died("left", map[string]float64{"alive": 1, "left": 1})
 }

@@ -29,7 +29,7 @@ type Sources struct {
 	Actors  func() actors.Metrics
 	// Transactions returns what this node's transactions have done.
 	Transactions func() Store
-	// Members returns the number of cluster members by status: alive, suspect, left.
+	// Members returns the number of cluster members by status: alive, suspect, left, dead.
 	Members func() map[string]int
 	// Store returns nil if the store answers.
 	Store func(ctx context.Context) error

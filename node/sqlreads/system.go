@@ -32,7 +32,7 @@ func (s *Source) SystemTables(n Node) []Table {
 	return []Table{
 		table("members", "the cluster's members, as this node sees them", adminsOnly(n.members),
 			"name text", "status text", "self bool", "http text", "sql text", "gossip text", "version text",
-			"roles jsonb", "given_up bool"),
+			"roles jsonb", "given_up bool", "gone_since timestamptz"),
 		table("actors", "the supervision trees of all nodes", adminsOnly(n.actors),
 			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8",
 			"restarts int8",
@@ -132,8 +132,8 @@ func list[T any](items []T, row func(T) []any) iter.Seq2[[]any, error] {
 
 func (n Node) members(context.Context, Scope) iter.Seq2[[]any, error] {
 	return list(n.Members(), func(m cluster.Member) []any {
-		return []any{m.Name, string(m.Status), m.Self, m.HTTP, m.SQL, m.Gossip, m.Version, jsonOf(m.Roles),
-			m.GivenUp}
+		return []any{m.Name, m.State(), m.Self, m.HTTP, m.SQL, m.Gossip, m.Version, jsonOf(m.Roles), m.GivenUp,
+			orNullMoment(m.GoneSince)}
 	})
 }
 

@@ -23,7 +23,8 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	s.System = s.SystemTables(sqlreads.Node{
 		Members: func() []cluster.Member {
 			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g",
-				Version: "v", Roles: []string{"r"}}, {Name: "two", Status: cluster.Left, GivenUp: true}}
+				Version: "v", Roles: []string{"r"}}, {Name: "two", Status: cluster.Left, GivenUp: true, GoneSince: &failed},
+				{Name: "three", Status: cluster.Left, GoneSince: &failed}}
 		},
 		Actors: func(_ context.Context, visit func(state.Actor) bool) ([]state.Absent, error) {
 			_ = visit(state.Actor{Node: "one", ID: "node", Kind: "node", State: "up", Since: failed}) &&
@@ -116,7 +117,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 		count           int
 		first           string // a substring of the first row
 	}{
-		{"members", "divan", 2, "[one alive true h s g v"},
+		{"members", "divan", 3, "[one alive true h s g v"},
 		{"actors", "divan", 2, "[node <nil> node"},
 		{"sessions", "db", 2, "[7 u db"},
 		{"active_tasks", "db", 1, "[indexer one db  40"},
@@ -139,8 +140,9 @@ func TestCatalog_SystemRows(t *testing.T) {
 			t.Errorf("first row of %s: %v", want.table, got[0])
 		}
 	}
-	if got := rows(t, c, "members", "divan"); got[0][8] != false || got[1][8] != true {
-		t.Errorf("given up: %v", got)
+	if got := rows(t, c, "members", "divan"); got[0][8] != false || got[1][8] != true || got[0][9] != nil ||
+		got[1][9] == nil || got[1][1] != "dead" || got[2][1] != "left" {
+		t.Errorf("gone: %v", got)
 	}
 	// Changes that an index has not processed are its lag, and its shard's.
 	d, err := s.Store.Database(t.Context(), "db")

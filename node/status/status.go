@@ -99,7 +99,7 @@ func (p *page) nodes(nodes []state.Node) {
 	}
 	p.heading("%s", head)
 	for _, n := range nodes {
-		row := pad(clean(n.Name), idColumn) + " " + pad(n.State, 8)
+		row := pad(clean(n.Name), idColumn) + " " + pad(word(&n), 8)
 		for _, c := range columns {
 			value := "-"
 			if v, ok := n.Now[c.series]; ok {
@@ -109,6 +109,17 @@ func (p *page) nodes(nodes []state.Node) {
 		}
 		p.line("%s", strings.TrimRight(row, " "))
 	}
+}
+
+// word is the state of a node. One that is gone has died or left, as in divan.members.
+func word(n *state.Node) string {
+	switch {
+	case n.State != "gone":
+		return n.State
+	case n.GivenUp:
+		return "dead"
+	}
+	return "left"
 }
 
 func (p *page) attention(list []state.Attention) {

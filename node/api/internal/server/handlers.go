@@ -54,6 +54,8 @@ type Member struct {
 	Version string   `json:"version"`
 	Roles   []string `json:"roles"`
 	GivenUp bool     `json:"given_up"` // it has left without announcing it
+	// GoneSince is when this node saw it go, absent while it is up.
+	GoneSince *time.Time `json:"gone_since,omitempty"`
 }
 
 // Members lists the cluster.
