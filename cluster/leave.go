@@ -52,7 +52,7 @@ func (g *gossip) leave() error {
 // second.
 func (g *gossip) tellLeft() (notices *sync.WaitGroup) {
 	notices = &sync.WaitGroup{}
-	note := notice{Left: g.members.metadata().ID, Up: g.members.up()}
+	note := notice{Left: g.members.metadata().ID, Up: upFor(g.o.Began)}
 	var others []string
 	g.members.ask(func(v *view) { others = v.addresses() })
 	for _, address := range others {

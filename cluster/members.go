@@ -130,14 +130,14 @@ func (m *members) leaving(stays bool) {
 	if before.Leaving && before.Stays == m.mu.meta.Stays {
 		return // what was announced already must not change
 	}
-	m.mu.meta.Up = m.up()
+	m.mu.meta.Up = upFor(m.began)
 	if len(encodeMetadata(m.mu.meta)) > memberlist.MetaMaxSize {
 		m.mu.meta.Up = 0
 	}
 }
 
-// up returns for how many milliseconds this member is up.
-func (m *members) up() int64 { return max(1, time.Since(m.began).Milliseconds()) }
+// upFor returns for how many milliseconds a member is up that was started at a time.
+func upFor(began time.Time) int64 { return max(1, time.Since(began).Milliseconds()) }
 
 // sent returns how many gossip packets were sent so far, and how many other members there are.
 func (m *members) sent() (packets, others int) {

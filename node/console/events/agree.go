@@ -1,6 +1,7 @@
 package events
 
 import (
+	"slices"
 	"time"
 
 	"github.com/divandb/divan/node/console/state"
@@ -13,8 +14,10 @@ type agreement struct {
 	gone   time.Time      // zero if it is not gone
 }
 
-// agree makes a list of events, oldest first, tell of each member by one clock.
-func agree(merged []state.Event) {
+// agree makes a list of events, oldest first, tell of each member by one clock. It changes the list, and returns it
+// without suspicions of members that others had given up already.
+func agree(merged []state.Event) []state.Event {
+	late := map[string]bool{} // by id
 	of := map[string]*agreement{}
 	at := func(member string) *agreement {
 		if of[member] == nil {
@@ -26,6 +29,7 @@ func agree(merged []state.Event) {
 		switch e := &merged[i]; e.Kind {
 		case state.MemberSilent, state.MemberDead:
 			a := at(e.Member)
+			late[e.ID] = e.Kind == state.MemberSilent && a.knows(e)
 			a.silent = append(a.silent, e)
 			if e.Kind == state.MemberDead && a.gone.IsZero() {
 				a.gone = e.At
@@ -51,6 +55,14 @@ func agree(merged []state.Event) {
 	for _, a := range of {
 		a.end()
 	}
+	return slices.DeleteFunc(merged, func(e state.Event) bool { return late[e.ID] })
+}
+
+// knows reports whether a suspicion comes after others have seen the member go, of whom the one that tells it had not
+// heard yet. It is one of another silence if that node has heard the member since.
+func (a *agreement) knows(suspicion *state.Event) bool {
+	return !a.gone.IsZero() && suspicion.At.Sub(a.gone) <= sameWithin &&
+		(suspicion.Since == nil || !suspicion.Since.After(a.gone))
 }
 
 // end ends a silence or an absence: its reports are all there are.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,30 +13,43 @@ import (
 // foldWithin is how long after one job of a node was taken over the next one still belongs to the same take-over.
 const foldWithin = 15 * time.Second
 
-// Fold returns a list of Merge in which the jobs that were taken over from a node at about the same time are one event
-// each, since there may be hundreds. Its Count says how many there are, its Detail which, and its id is that of the
-// first. The list itself is not changed.
+// run is a place of a take-over in a list, and what it may be folded with: those of the same node and the same story.
+type run struct {
+	from  string
+	story *telling // nil if none tells it
+}
+
+// Fold returns a list of Merge in which the jobs that were taken over from a node at about the same time, and because
+// of one cause, are one event each, since there may be hundreds. Its Count says how many there are, its Detail which,
+// and its id is that of the first. The list itself is not changed.
 func Fold(merged []state.Event) []state.Event {
-	runs := map[string][]int{} // indexes in merged, by From; newest first
-	run := make([]int, 0, len(merged))
+	stories := map[string]*telling{} // by the id of a take-over
+	for _, t := range tellings(merged) {
+		for _, e := range t.taken() {
+			stories[e.ID] = t
+		}
+	}
+	runs := map[run][]int{} // indexes in merged; newest first
+	kept := make([]int, 0, len(merged))
 	groups := map[int][]int{} // by the index of the newest
 	for i := range merged {
 		e := &merged[i]
 		if e.Kind != state.JobTaken {
-			run = append(run, i)
+			kept = append(kept, i)
 			continue
 		}
-		open := runs[e.From]
+		of := run{e.From, stories[e.ID]}
+		open := runs[of]
 		if len(open) > 0 && merged[open[len(open)-1]].At.Sub(e.At) <= foldWithin {
-			runs[e.From] = append(open, i)
-			groups[open[0]] = runs[e.From]
+			runs[of] = append(open, i)
+			groups[open[0]] = runs[of]
 			continue
 		}
-		runs[e.From] = []int{i}
-		run = append(run, i)
+		runs[of] = []int{i}
+		kept = append(kept, i)
 	}
-	list := make([]state.Event, 0, len(run))
-	for _, i := range run {
+	list := make([]state.Event, 0, len(kept))
+	for _, i := range kept {
 		if group := groups[i]; len(group) > 1 {
 			list = append(list, folded(merged, group))
 		} else {
@@ -73,4 +87,41 @@ func folded(merged []state.Event, group []int) state.Event {
 	e.Detail = strings.Join(lines, "\n")
 	e.Text = cut(fmt.Sprintf("%d jobs were taken over from %s by %s", e.Count, e.From, listed(to)), maxText)
 	return e
+}
+
+// maxLineJobs bounds how many jobs a line of a story names.
+const maxLineJobs = 10
+
+// takenLines returns the lines that tell of the take-overs of a story, oldest first: one for each node that takes jobs,
+// and another one if it takes more of them much later.
+func takenLines(taken []*state.Event) (lines []state.StoryLine) {
+	taken = slices.Clone(taken)
+	slices.SortStableFunc(taken, func(a, b *state.Event) int { return a.At.Compare(b.At) })
+	groups := map[string][]*state.Event{} // by who takes them
+	tell := func(group []*state.Event) {
+		first, until := group[0], group[len(group)-1].At
+		line := state.StoryLine{At: first.At, Text: first.Text, Nodes: append([]string{first.Node}, first.Also...)}
+		if n := len(group); n > 1 {
+			line.Text, line.Until = fmt.Sprintf("%d jobs go on at %s", n, first.To), &until
+			for _, e := range group[:min(n, maxLineJobs)] {
+				line.Jobs = append(line.Jobs, e.Job)
+			}
+			if n > maxLineJobs {
+				line.Jobs = append(line.Jobs, fmt.Sprintf("and %d more", n-maxLineJobs))
+			}
+		}
+		lines = append(lines, line)
+	}
+	for _, e := range taken {
+		group := groups[e.To]
+		if n := len(group); n > 0 && e.At.Sub(group[n-1].At) > foldWithin {
+			tell(group)
+			group = nil
+		}
+		groups[e.To] = append(group, e)
+	}
+	for _, to := range slices.Sorted(maps.Keys(groups)) {
+		tell(groups[to])
+	}
+	return lines
 }

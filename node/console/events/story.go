@@ -19,6 +19,9 @@ const (
 	storyLasts = 5 * time.Minute
 	// storySettles is for how long after its end a story still takes reports, such as those of other nodes.
 	storySettles = 5 * time.Second
+	// takenLate is for how long after the end of a story jobs may be taken over because of it: their leases end when
+	// nobody has renewed them for some time, and whoever takes them may be busy.
+	takenLate = time.Minute
 	// handsOver is how long before a member leaves what is taken over from it belongs to that.
 	handsOver = time.Minute
 )
@@ -48,7 +51,7 @@ func Merge(lists ...[]state.Event) []state.Event {
 		first[s] = len(merged)
 		merged = append(merged, e)
 	}
-	agree(merged)
+	merged = agree(merged)
 	slices.Reverse(merged)
 	return merged
 }
@@ -83,6 +86,9 @@ func join(into, e *state.Event) {
 	into.Also = append(slices.Clone(into.Also), e.Node)
 	if e.Since != nil && into.Since != nil && e.Since.After(*into.Since) == isSilence(e) {
 		into.Since = e.Since
+		if e.Kind == state.MemberLeft { // agree sets the others
+			setSince(into, *e.Since)
+		}
 	}
 	if into.Kind == state.ShardsMoved {
 		both := slices.Concat(into.Items, e.Items)
@@ -96,34 +102,7 @@ func join(into, e *state.Event) {
 // Stories groups the events of a list of Merge. The stories are those of members that went, and of stores that did not
 // answer for another reason, newest first.
 func Stories(merged []state.Event) []state.Story {
-	var list []*telling
-	open := map[string]*telling{}            // by member: the last one that may continue
-	takeovers := map[string][]*state.Event{} // by the member that they are from
-	for _, e := range slices.Backward(merged) {
-		member := e.Member
-		if e.Kind == state.ShardsMoved || e.Kind == state.JobTaken {
-			member = e.From
-			takeovers[member] = append(takeovers[member], &e)
-		}
-		t := open[member]
-		if t != nil && (t.over && e.At.Sub(t.ended) > storySettles ||
-			e.At.Sub(t.last) > storyLasts && !(t.gone && ends(&e))) {
-			t = nil
-		}
-		switch {
-		case t == nil && !begins(e.Kind), e.Kind == state.ActionDone && !ends(&e):
-			continue
-		case t == nil || t.over && begins(e.Kind):
-			before := open[member]
-			t = &telling{member: member}
-			open[member] = t
-			list = append(list, t)
-			t.add(&e)
-			t.adopt(takeovers[member], before)
-			continue
-		}
-		t.add(&e)
-	}
+	list := tellings(merged)
 	addStarts(list, merged)
 	stories := make([]state.Story, 0, len(list))
 	for _, o := range outages(merged) {
@@ -142,6 +121,42 @@ func Stories(merged []state.Event) []state.Story {
 	}
 	slices.SortStableFunc(stories, func(a, b state.Story) int { return b.Began.Compare(a.Began) })
 	return stories
+}
+
+// tellings returns the stories of members in a list of Merge, oldest first.
+func tellings(merged []state.Event) (list []*telling) {
+	open := map[string]*telling{}            // by member: the last one that may continue
+	takeovers := map[string][]*state.Event{} // by the member that they are from
+	for _, e := range slices.Backward(merged) {
+		member := e.Member
+		if e.Kind == state.ShardsMoved || e.Kind == state.JobTaken {
+			member = e.From
+			takeovers[member] = append(takeovers[member], &e)
+		}
+		t := open[member]
+		settles := storySettles
+		if e.Kind == state.JobTaken {
+			settles = takenLate
+		}
+		if t != nil && (t.over && e.At.Sub(t.ended) > settles ||
+			e.At.Sub(t.last) > storyLasts && !(t.gone && ends(&e))) {
+			t = nil
+		}
+		switch {
+		case t == nil && !begins(e.Kind), e.Kind == state.ActionDone && !ends(&e):
+			continue
+		case t == nil || t.over && begins(e.Kind):
+			before := open[member]
+			t = &telling{member: member}
+			open[member] = t
+			list = append(list, t)
+			t.add(&e)
+			t.adopt(takeovers[member], before)
+			continue
+		}
+		t.add(&e)
+	}
+	return list
 }
 
 // addStarts adds to the stories of members that they have started anew meanwhile, which only they tell themselves. They
@@ -232,7 +247,7 @@ func (t *telling) adopt(takeovers []*state.Event, before *telling) {
 			since = later(since, *begun.Since)
 		}
 		if before != nil {
-			since = later(since, before.ended)
+			since = later(later(since, before.ended), lastBurst(takeovers))
 		}
 	case begun.Since != nil:
 		since = *begun.Since
@@ -248,6 +263,17 @@ func (t *telling) adopt(takeovers []*state.Event, before *telling) {
 			before.events = slices.DeleteFunc(before.events, func(o *state.Event) bool { return o.ID == e.ID })
 		}
 	}
+}
+
+// lastBurst returns when the last take-overs began that came one soon after another. A member that leaves hands over all
+// it has at once.
+func lastBurst(takeovers []*state.Event) time.Time {
+	for i := len(takeovers) - 1; i > 0; i-- {
+		if takeovers[i].At.Sub(takeovers[i-1].At) > storySettles {
+			return takeovers[i].At
+		}
+	}
+	return time.Time{}
 }
 
 func later(a, b time.Time) time.Time {
@@ -272,9 +298,13 @@ func (t *telling) story() state.Story {
 		parts = append(parts, went)
 	}
 	moves := map[string]int64{}
-	jobs, resumed, moved := 0, time.Time{}, time.Time{}
+	taken := t.taken()
+	s.Lines = append(s.Lines, takenLines(taken)...)
+	resumed, moved := time.Time{}, time.Time{}
 	for _, e := range t.events {
-		line(e.At, e.Text, e)
+		if e.Kind != state.JobTaken {
+			line(e.At, e.Text, e)
+		}
 		switch e.Kind {
 		case state.MemberSilent, state.NodePaused, state.NodeStarted: // the latter say why it was silent
 		case state.MemberDead, state.MemberLeft:
@@ -290,7 +320,7 @@ func (t *telling) story() state.Story {
 			moves[cmp.Or(e.To, nobody)] += e.Count
 			moved = later(moved, e.At)
 		case state.JobTaken:
-			jobs, resumed = jobs+1, later(resumed, e.At)
+			resumed = later(resumed, e.At)
 		case state.ActionDone:
 			back = part{e.At, "forgotten " + clock(e.At)}
 		default: // it may be back, and then take a new id because it had been given up
@@ -303,9 +333,8 @@ func (t *telling) story() state.Story {
 	if text := movesText(moves); text != "" {
 		parts = append(parts, part{later(moved, gone.at), text}) // it tells no time of its own
 	}
-	if jobs > 0 {
-		parts = append(parts, part{resumed,
-			fmt.Sprintf("%d %s resumed %s", jobs, plural(int64(jobs), "job"), clock(resumed))})
+	if jobs := int64(len(taken)); jobs > 0 {
+		parts = append(parts, part{resumed, fmt.Sprintf("%d %s resumed %s", jobs, plural(jobs, "job"), clock(resumed))})
 	}
 	if back.text != "" {
 		parts = append(parts, back)
@@ -326,6 +355,16 @@ func (t *telling) story() state.Story {
 		s.Severity = state.Good
 	}
 	return s
+}
+
+// taken returns the take-overs of a story.
+func (t *telling) taken() (list []*state.Event) {
+	for _, e := range t.events {
+		if e.Kind == state.JobTaken {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // part is a part of the text of a story.
@@ -358,8 +397,12 @@ func inTenths(s *state.Story) {
 	for i := range s.Lines {
 		s.Lines[i].At = tenths(s.Lines[i].At)
 		s.Lines[i].After = s.Lines[i].At.Sub(s.Began).Seconds()
+		s.Ended = later(s.Ended, s.Lines[i].At)
+		if until := s.Lines[i].Until; until != nil {
+			*until = tenths(*until)
+			s.Ended = later(s.Ended, *until)
+		}
 	}
-	s.Ended = s.Lines[len(s.Lines)-1].At
 }
 
 // isSilence reports whether an event says since when a member is silent.

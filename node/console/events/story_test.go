@@ -109,7 +109,8 @@ func TestStories(t *testing.T) {
 				Text: "early"}})
 		stories := events.Stories(events.Merge(lists...))
 		if len(stories) != 2 || !strings.HasSuffix(stories[0].Text, "3 jobs resumed 12:00:03.9") ||
-			stories[0].Lines[1].Text != "early" || !strings.Contains(stories[1].Text, "1 job resumed 11:59:33.0") {
+			stories[0].Lines[1].Text != "2 jobs go on at n1" || !stories[0].Lines[1].Until.Equal(at(3.7)) ||
+			fmt.Sprint(stories[0].Lines[1].Jobs) != "[index orders/3 index orders/1]" || !strings.Contains(stories[1].Text, "1 job resumed 11:59:33.0") {
 			t.Errorf("stories %+v", stories)
 		}
 	})
@@ -451,5 +452,114 @@ func TestComplete(t *testing.T) {
 	}
 	if got := events.Complete(events.Merge(r.List(time.Time{}, 1000))); !got.Equal(at(60 * 200)) {
 		t.Errorf("after many statements: since %v", got)
+	}
+}
+
+// A node may tell shorter than it was that a member was up, since it has joined later itself. All reports are one row.
+func TestMerge_upFor(t *testing.T) {
+	const long = "n2 left as announced, up for 1 min 22 s"
+	left := func(node string, s, up float64) state.Event {
+		e := state.Event{ID: node + "/a/1", Node: node, At: at(s), Since: since(s - up), Kind: state.MemberLeft,
+			Member: "n2", Seconds: up, Text: "n2 left as announced, up for 3.0 s"}
+		if up > 3 {
+			e.Text = long
+		}
+		return e
+	}
+	for _, lists := range [][][]state.Event{{{left("n1", 100, 3)}, {left("n3", 100.2, 82.2)}},
+		{{left("n1", 100, 82)}, {left("n3", 100.2, 3)}}} {
+		merged := events.Merge(lists...)
+		if len(merged) != 1 || !merged[0].Since.Equal(at(18)) || merged[0].Seconds != 82 || merged[0].Text != long {
+			t.Errorf("%+v", merged)
+		}
+	}
+}
+
+// A node that has not heard yet that others have given up a member suspects it. That is not told after its death.
+func TestMerge_lateSuspicion(t *testing.T) {
+	of := func(node string, kind state.EventKind, s, last float64) state.Event {
+		return state.Event{ID: fmt.Sprintf("%s/a/%v", node, s), Node: node, At: at(s), Since: since(last), Kind: kind,
+			Member: "n3"}
+	}
+	told := func(lists ...[]state.Event) (got []string) {
+		for _, e := range events.Merge(lists...) {
+			got = append(got, fmt.Sprint(e.Kind, " ", e.Node, e.Also))
+		}
+		return got
+	}
+	n2 := []state.Event{of("n2", state.MemberDead, 57.1, 54)}
+	late := []state.Event{of("n1", state.MemberSilent, 57.5, 54.5), of("n1", state.MemberDead, 57.9, 54.5)}
+	if got := told(n2, late); !slices.Equal(got, []string{"dead n2[n1]"}) {
+		t.Errorf("a late suspicion: %q", got)
+	}
+	again := []state.Event{of("n1", state.MemberReturned, 60, 57), of("n1", state.MemberSilent, 65, 62)}
+	if got := told(n2, again); !slices.Equal(got, []string{"suspected n1[]", "returned n1[]", "dead n2[]"}) {
+		t.Errorf("another silence: %q", got)
+	}
+	heard := []state.Event{of("n1", state.MemberSilent, 63, 60)} // it heard it after n2 had given it up
+	if got := told(n2, heard); !slices.Equal(got, []string{"suspected n1[]", "dead n2[]"}) {
+		t.Errorf("a silence to one alone: %q", got)
+	}
+}
+
+// What is taken over in two outages, one soon after the other, is told of each, in stories and in folded lists alike;
+// also what is taken over when the member is back.
+func TestStories_takeovers(t *testing.T) {
+	id := 0
+	of := func(kind state.EventKind, s float64) state.Event {
+		id++
+		return state.Event{ID: fmt.Sprint("n2/a/", id), Node: "n2", At: at(s), Kind: kind, Member: "n3"}
+	}
+	taken := func(n int, to string, s, step float64) (list []state.Event) {
+		for i := range n {
+			id++
+			list = append(list, state.Event{ID: fmt.Sprint(to, "/b/", id), Node: to, At: at(s + float64(i)*step),
+				Kind: state.JobTaken, From: "n3", To: to, Job: fmt.Sprint("replication ", i), Text: "one"})
+		}
+		return list
+	}
+	silent, dead := of(state.MemberSilent, 15), of(state.MemberDead, 17)
+	silent.Since, dead.Since = since(13), since(13)
+	lists := [][]state.Event{
+		{of(state.MemberLeft, 1), of(state.MemberReturned, 4), silent, dead, of(state.MemberReturned, 20)},
+		taken(180, "n2", 0.2, 0.01), taken(23, "n1", 0.3, 0.01), // it leaves
+		taken(5, "n2", 10, 0.1),  // long after it is back
+		taken(13, "n2", 14, 0.1), // it is killed
+		taken(2, "n1", 16, 0.1), taken(7, "n1", 27, 0.1),
+	}
+	merged := events.Merge(lists...)
+	var got []string
+	for _, s := range events.Stories(merged) {
+		got = append(got, s.Text)
+	}
+	want := []string{
+		"n3 silent 12:00:13.0, given up 12:00:17.0, back 12:00:20.0, 22 jobs resumed 12:00:27.6",
+		"n3: left 12:00:01.0, back 12:00:04.0, 208 jobs resumed 12:00:10.4"}
+	if strings.ReplaceAll(want[1], ": left", " left") != got[1] || want[0] != got[0] || len(got) != 2 {
+		t.Errorf("stories %q\nwant %q", got, want)
+	}
+	got = nil
+	for _, e := range events.Fold(merged) {
+		if e.Kind == state.JobTaken {
+			got = append(got, e.Text)
+		}
+	}
+	want = []string{"22 jobs were taken over from n3 by n1 and n2", "208 jobs were taken over from n3 by n1 and n2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("folded %q", got)
+	}
+	got = nil
+	for _, l := range events.Stories(merged)[0].Lines {
+		until := ""
+		if l.Until != nil {
+			until = l.Until.Format("-05.0")
+		}
+		got = append(got, fmt.Sprintf("%s%s %s %d", l.At.Format("05.0"), until, l.Text, len(l.Jobs)))
+	}
+	want = []string{"13.0 n3 was last heard 0", "14.0-15.2 13 jobs go on at n2 11", "15.0 n3 has not answered for 2.0 s 0",
+		"16.0-27.6 9 jobs go on at n1 9", "17.0 n3 has not answered for 4.0 s and was given up 0",
+		"20.0 n3 is back, gone for 3.0 s 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("lines %q\nwant %q", got, want)
 	}
 }

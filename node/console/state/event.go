@@ -114,6 +114,9 @@ type StoryLine struct {
 	After float64  `json:"after"`
 	Text  string   `json:"text"`
 	Nodes []string `json:"nodes"` // that reported it
+	// Until is when the last of several jobs was taken over that At is of the first of, and Jobs are some of them.
+	Until *time.Time `json:"until,omitempty"`
+	Jobs  []string   `json:"jobs,omitempty"`
 }
 
 // EventPage is a part of the list of events, newest first.

@@ -277,6 +277,8 @@
  * @property {number} after
  * @property {string} text
  * @property {Array<string>} nodes
+ * @property {string} [until]
+ * @property {Array<string>} [jobs]
  */
 
 /**
