@@ -42,7 +42,7 @@ type Member struct {
 }
 
 // State is the status in one word more: "dead" instead of Left for a member that was given up. GET /_members has only the
-// three statuses that its clients know (CONTRACT.md), and says the same by GivenUp.
+// three statuses that its clients know (docs/clauses.md, "HTTP"), and says the same by GivenUp.
 func (m *Member) State() string {
 	if m.GivenUp {
 		return "dead"

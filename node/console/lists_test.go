@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"bufio"
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -398,6 +400,9 @@ func TestConsole_Overview(t *testing.T) {
 				t.Errorf("no %q in %q", want, got)
 			}
 		}
+		if len(o.Lately) != 0 {
+			t.Errorf("nothing is over: %+v", o.Lately)
+		}
 		if o.State != "degraded" || o.Failing != 2 || o.Jobs["pending"] != 1 || o.Nodes[0].State != "degraded" {
 			t.Errorf("degraded: %+v", o)
 		}
@@ -565,4 +570,52 @@ func TestConsole_Handler(t *testing.T) {
 	if code, body := get("GET", "/api/databases"); code != 503 || !strings.Contains(body, "the store sleeps") {
 		t.Errorf("without a store: %d %s", code, body)
 	}
+}
+
+// Of many failing jobs the same three are named, in whatever order they are read, and how many there are beside them.
+// What is over needs no attention.
+func TestOverview_manyFail(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(1)
+		first := ""
+		for turn := range 2 {
+			net.parts[0].jobs = nil
+			for i := range 6 {
+				net.parts[0].jobs = append(net.parts[0].jobs, state.Job{Type: "replication",
+					ID: fmt.Sprint("r", (5*turn+i*(1+4*turn))%6), Failures: 1 + i, Error: "crashed"})
+			}
+			var got []string
+			o := consoles[0].Overview(t.Context())
+			for _, a := range o.Attention {
+				id, _, _ := strings.Cut(a.Text, " has failed")
+				got = append(got, id+" "+a.Link)
+			}
+			text := strings.Join(got, "; ")
+			if want := "job replication r0 jobs; job replication r1 jobs; job replication r2 jobs; " +
+				"and 3 more jobs fail jobs?sort=failures&desc=true"; text != want || o.Failing != 6 {
+				t.Errorf("%d fail: %s", o.Failing, text)
+			}
+			if first = cmp.Or(first, text); text != first {
+				t.Errorf("then: %s", text)
+			}
+		}
+		net.parts[0].jobs = nil
+		since := time.Now().Add(-2 * time.Second)
+		recorders[0].Record(state.Event{Kind: state.MemberDead, Member: "n4", Since: &since})
+		if o := consoles[0].Overview(t.Context()); len(o.Attention) != 1 || len(o.Lately) != 0 {
+			t.Errorf("a member is away: %+v, lately %+v", o.Attention, o.Lately)
+		}
+		time.Sleep(time.Second)
+		recorders[0].Record(state.Event{Kind: state.MemberReturned, Member: "n4", Since: &since})
+		if o := consoles[0].Overview(t.Context()); len(o.Attention) != 0 || len(o.Lately) != 1 ||
+			o.Lately[0].Severity != state.Good || o.Lately[0].Story == nil || o.State == "degraded" {
+			t.Errorf("it is back: %+v, lately %+v", o.Attention, o.Lately)
+		}
+		for range 60 {
+			recorders[0].Record(state.Event{Kind: state.MemberDead, Member: rand.Text(), Since: &since})
+		}
+		if o := consoles[0].Overview(t.Context()); len(o.Attention) != 50 || o.Attention[49].Text != "and 11 more" {
+			t.Errorf("%d need attention", len(o.Attention))
+		}
+	})
 }

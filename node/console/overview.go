@@ -21,6 +21,7 @@ const (
 	overviewEvents = 12
 	attentionFor   = 30 * time.Minute
 	maxAttention   = 50
+	maxLately      = 10
 	maxTasks       = 20
 )
 
@@ -94,7 +95,8 @@ func plural(n int, one, more string) string {
 
 // Overview returns the first screen.
 func (c *Console) Overview(ctx context.Context) state.Overview {
-	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Attention: []state.Attention{}, Events: []state.Event{}}
+	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Attention: []state.Attention{}, Lately: []state.Attention{},
+		Events: []state.Event{}}
 	o.Nodes, o.Absent = c.Nodes(ctx)
 	all, _ := c.All(ctx)
 	folded := events.Fold(all)
@@ -109,6 +111,11 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	}
 	failing := c.contents.read(ctx, &c.o.Here, &o)
 	o.Attention = attention(&o, failing, events.Stories(all))
+	over := slices.IndexFunc(o.Attention, func(a state.Attention) bool { return a.Severity == state.Good })
+	if over >= 0 {
+		o.Attention, o.Lately = o.Attention[:over:over], o.Attention[over:]
+	}
+	o.Attention, o.Lately = atMost(maxAttention, o.Attention), atMost(maxLately, o.Lately)
 	o.State, o.Text = verdict(&o)
 	if o.State == "ok" || o.State == "working" {
 		awaited := 0
@@ -164,9 +171,8 @@ func (k *contents) update(ctx context.Context, here *Here) error {
 			return err
 		}
 		if jobs[j.State]++; j.Failing() {
-			if failed++; failed <= maxFailing {
-				failing = append(failing, j)
-			}
+			failed++
+			failing = firstFailing(failing, j)
 		}
 	}
 	for _, err := range here.Databases(ctx) {
@@ -177,6 +183,15 @@ func (k *contents) update(ctx context.Context, here *Here) error {
 	}
 	k.mu.at, k.mu.jobs, k.mu.failed, k.mu.failing, k.mu.databases = at, jobs, failed, failing, databases
 	return nil
+}
+
+// firstFailing adds a job to those that an overview names: the same ones each time, in whatever order they wait.
+func firstFailing(named []state.Job, j state.Job) []state.Job {
+	at, _ := slices.BinarySearchFunc(named, j, func(a, b state.Job) int {
+		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.ID, b.ID))
+	})
+	named = slices.Insert(named, at, j)
+	return named[:min(len(named), maxFailing)]
 }
 
 // overviews keeps the last overview for a moment: each page asks for it, and for the verdict in it.
@@ -201,7 +216,17 @@ func (c *Console) recent(ctx context.Context) state.Overview {
 
 var ranks = map[state.Severity]int{state.Error: 0, state.Warning: 1, state.Info: 2, state.Good: 3}
 
-// attention returns what an operator should know, the worst first.
+// atMost returns as much of a list as is shown. The last one says how many are not.
+func atMost(most int, list []state.Attention) []state.Attention {
+	if len(list) <= most {
+		return list
+	}
+	more := state.Attention{Severity: list[most-1].Severity, Link: "events",
+		Text: fmt.Sprintf("and %d more", len(list)-most+1)}
+	return append(list[:most-1:most-1], more)
+}
+
+// attention returns what an operator should know, the worst first, and what is over at the end.
 func attention(o *state.Overview, failing []state.Job, stories []state.Story) []state.Attention {
 	list := []state.Attention{}
 	reasons := map[string]int{} // what several nodes say is listed once
@@ -273,11 +298,15 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		}
 		list = append(list, a)
 	}
+	if more := o.Failing - len(failing); len(failing) > 0 && more > 0 {
+		list = append(list, state.Attention{Severity: state.Warning, Link: "jobs?sort=failures&desc=true",
+			Text: "and " + plural(more, "more job fails", "more jobs fail")})
+	}
 	list = append(list, skipping(o.Nodes)...)
 	slices.SortStableFunc(list, func(a, b state.Attention) int {
 		return cmp.Compare(ranks[a.Severity], ranks[b.Severity])
 	})
-	return list[:min(len(list), maxAttention)]
+	return list
 }
 
 // outage returns the story of a store that does not answer a node, unless that of a member tells it, or nil.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,9 +48,10 @@ func cleanAll(texts []string) (list []string) {
 	return list
 }
 
-// Fetch asks the node at address, http://admin:password@host:port, for the overview. It also returns the JSON. It takes
-// at most ten seconds.
-func Fetch(ctx context.Context, address string) (*state.Overview, []byte, error) {
+// Fetch asks the node at address, http://admin:password@host:port, for the overview with so many of the last events, as
+// far as there are as many. It also returns the JSON. Each of its requests takes at most ten seconds: one, and another
+// one for each 500 events if an overview has fewer than wanted.
+func Fetch(ctx context.Context, address string, events int) (*state.Overview, []byte, error) {
 	base, text, err := get(ctx, address, "/_dashboard/api/overview")
 	if err != nil {
 		return nil, nil, err
@@ -58,7 +60,57 @@ func Fetch(ctx context.Context, address string) (*state.Overview, []byte, error)
 	if err := json.Unmarshal(text, &o); err != nil {
 		return nil, nil, fmt.Errorf("%s: the answer is no overview: %w", base, err)
 	}
-	return &o, text, nil
+	if events > len(o.Events) && len(o.Events) > 0 {
+		if o.Events, err = lastEvents(ctx, address, events); err != nil {
+			return nil, nil, err
+		}
+	}
+	o.Events = o.Events[:min(events, len(o.Events))]
+	text, err = withEvents(text, o.Events)
+	return &o, text, err
+}
+
+// maxPage is how many events a node answers at once.
+const maxPage = 500
+
+// lastEvents asks a node for the last events, newest first, at most most of them.
+func lastEvents(ctx context.Context, address string, most int) (list []state.Event, err error) {
+	query := url.Values{}
+	for len(list) < most {
+		query.Set("limit", strconv.Itoa(min(maxPage, most-len(list))))
+		base, text, err := get(ctx, address, "/_dashboard/api/events?"+query.Encode())
+		if err != nil {
+			return nil, err
+		}
+		var page state.EventPage
+		if err := json.Unmarshal(text, &page); err != nil {
+			return nil, fmt.Errorf("%s: the answer is no list of events: %w", base, err)
+		}
+		list = append(list, page.Events...)
+		if page.Next == "" || len(page.Events) == 0 {
+			break
+		}
+		query.Set("after", page.Next)
+	}
+	return list, nil
+}
+
+// withEvents returns the JSON of an overview with other events, and all else as the node says it, which may be of a
+// later version.
+func withEvents(overview []byte, list []state.Event) ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(overview, &all); err != nil {
+		return nil, err
+	}
+	if _, ok := all["events"]; !ok {
+		return overview, nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	all["events"] = text
+	return json.Marshal(all)
 }
 
 // get sends a request to a node, and returns its address without the password, and the answer.

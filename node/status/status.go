@@ -32,6 +32,7 @@ func Exit(o *state.Overview) int {
 
 const (
 	maxAttention = 8
+	maxLately    = 4 // of what was so and is over
 	maxTasks     = 6
 	// idColumn is the width of the names of nodes.
 	idColumn = 16
@@ -39,16 +40,17 @@ const (
 	leastWidth = 60
 )
 
-// Text returns the overview as lines of at most width columns, each with a newline. events is how many of the last
-// events to show. Control characters in names are replaced.
-func Text(o *state.Overview, width, events int) string {
+// Text returns the overview as lines of at most width columns, each with a newline. Control characters in names are
+// replaced.
+func Text(o *state.Overview, width int) string {
 	p := &page{width: max(width, leastWidth)}
 	p.line("%s  %s", strings.ToUpper(o.State), o.Text)
 	p.line("asked %s at %s", o.Node, o.Now.UTC().Format("2006-01-02 15:04:05 UTC"))
 	p.nodes(o.Nodes)
-	p.attention(o.Attention)
+	p.attention("ATTENTION", o.Attention, maxAttention)
 	p.jobs(o)
-	p.events(o.Events[:min(events, len(o.Events))])
+	p.attention("LATELY", o.Lately, maxLately)
+	p.events(o.Events)
 	return p.text.String()
 }
 
@@ -122,13 +124,13 @@ func word(n *state.Node) string {
 	return "left"
 }
 
-func (p *page) attention(list []state.Attention) {
+func (p *page) attention(heading string, list []state.Attention, most int) {
 	if len(list) == 0 {
 		return
 	}
-	p.heading("ATTENTION")
+	p.heading("%s", heading)
 	for i, a := range list {
-		if i == maxAttention {
+		if i == most {
 			p.line("  and %d more", len(list)-i)
 			break
 		}

@@ -19,7 +19,7 @@ import (
 const statusUsageText = `usage: divan status [-url URL] [-watch] [-json] [-events N] [-up]
 
 Prints the state of the whole cluster, as one of its nodes sees it: nodes with their load and the lag of their indexes,
-what needs attention, jobs, builds, and the last events. The exit status is 0 if all is well, 1 if something needs
+what needs attention, jobs, builds, what was so lately and is over, and the last events. The exit status is 0 if all is well, 1 if something needs
 attention, and 2 if no node reaches its store or the node does not answer.
 
   -watch     print it again every two seconds, until interrupted
@@ -62,7 +62,7 @@ func showStatus(args []string) int {
 		return showUp(ctx, *address)
 	}
 	show := func() (exit int, refused bool) {
-		o, text, err := status.Fetch(ctx, *address)
+		o, text, err := status.Fetch(ctx, *address, *events)
 		if err != nil {
 			if ctx.Err() == nil {
 				failed(err)
@@ -72,7 +72,7 @@ func showStatus(args []string) int {
 		if *asJSON {
 			fmt.Printf("%s\n", text)
 		} else {
-			fmt.Print(status.Text(o, columns(), *events))
+			fmt.Print(status.Text(o, columns()))
 		}
 		return status.Exit(o), false
 	}

@@ -18,7 +18,8 @@ func answers() map[string]any {
 			"12:00:03.9",
 		Lines: []state.StoryLine{{At: ago(303), Text: "n2 was last heard", Nodes: []string{"n1", "n3"}},
 			{At: ago(300.6), After: 2.4, Text: "n2 has not answered for 2.4 s and was given up", Nodes: []string{"n1", "n3"}},
-			{At: ago(300.1), After: 2.9, Text: "job index orders/1 goes on, on n3: n2 has left it", Nodes: []string{"n3"}}}}
+			{At: ago(300.3), After: 2.7, Text: "2 jobs go on at n3", Nodes: []string{"n3"}, Until: pointer(ago(300.1)),
+				Jobs: []string{"index a/1", "index b/1"}}}}
 	node := func(name, st, text string, self bool) state.Node {
 		n := state.Node{Name: name, State: st, Text: text, Self: self, HTTP: "127.0.0.1:5984", Version: "0.2.0",
 			Roles: []string{}}
@@ -73,6 +74,8 @@ func answers() map[string]any {
 				{Severity: state.Error, Text: story.Text, Since: pointer(story.Began), Story: &story},
 				{Severity: state.Warning, Text: "views of _design/by in orders skip 3 documents", Node: "n1",
 					Link: "databases/a%2Fb/failures/_design%2Fby"}},
+			Lately: []state.Attention{{Severity: state.Good, Text: "n4 left 11:00:01.0, back 11:00:03.0",
+				Link: "events/n1/a/8"}},
 			Nodes: []state.Node{node("n1", "ok", "it works", true), node("n2", "gone", "it has left as announced", false),
 				node("n3", "ok", "it works", false)},
 			Tasks: []state.Task{{Node: "n3", Type: "indexer", Database: "orders", Design: "_design/by", Progress: 42,

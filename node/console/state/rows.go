@@ -87,8 +87,9 @@ type Overview struct {
 	// State is "ok", "working", "degraded" or "failed", and Text what that means now.
 	State string `json:"state"`
 	Text  string `json:"text"`
-	// Attention are what an operator should know, the worst first.
+	// Attention are what an operator should know, the worst first, and Lately what was so and is over.
 	Attention []Attention `json:"attention"`
+	Lately    []Attention `json:"lately"`
 	Nodes     []Node      `json:"nodes"`
 	Tasks     []Task      `json:"tasks"`
 	// Jobs are the numbers of jobs by state. Failing is how many of them have failed and not advanced since. Databases

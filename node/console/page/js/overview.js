@@ -4,7 +4,7 @@ import { follow } from './source.js';
 import { plotsOf } from './plots.js';
 import { spark } from './plot.js';
 import { table } from './table.js';
-import { storyLines, eventColumns } from './stories.js';
+import { dim, storyLines, eventColumns } from './stories.js';
 
 const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflicts', 'http_failed'];
 
@@ -16,16 +16,21 @@ const attention = a =>
       ? el(
           'details',
           {},
-          el('summary', {}, text(a.text), ' ', el('span', { class: 'dim' }, time(a.since))),
+          el('summary', {}, text(a.text), ' ', dim(time(a.since))),
           storyLines(a.story),
         )
       : [
           text(a.text),
-          a.node ? el('span', { class: 'dim' }, ` · ${text(a.node)}`) : '',
-          a.since ? [' ', el('span', { class: 'dim' }, time(a.since))] : '',
+          a.node ? dim(` · ${text(a.node)}`) : '',
+          a.since ? [' ', dim(time(a.since))] : '',
           a.link ? [' ', el('a', { href: `#/${text(a.link)}` }, 'show')] : '',
         ],
   );
+
+const told = (title, list) =>
+  list.length ? section(title, el('ul', { class: 'attention' }, list.map(attention))) : '';
+
+const number = (what, n) => link([what], n === null ? `unknown number of ${what}` : plural(n, what.slice(0, -1)));
 
 const now = (n, name, unit) => (n.now && name in n.now ? measure(n.now[name], unit) : '–');
 const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.name)}: ${what}`, unit), now(n, name, unit)];
@@ -34,7 +39,7 @@ const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.n
 export const nodeColumns = [
   {
     title: 'Node',
-    cell: n => [link(['nodes', n.name], text(n.name)), n.self ? el('span', { class: 'dim' }, ' asked') : ''],
+    cell: n => [link(['nodes', n.name], text(n.name)), n.self ? dim(' asked') : ''],
   },
   { title: 'State', cell: n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)) },
   {
@@ -111,9 +116,7 @@ export const overview = (place, say) => {
     o => {
       redraw(
         body,
-        o.attention.length
-          ? section('Needs attention', el('ul', { class: 'attention' }, o.attention.map(attention)))
-          : '',
+        told('Needs attention', o.attention),
         section('Nodes', table('Nodes', nodeColumns, o.nodes)),
         o.tasks.length ? section('Under way', tasks(o.tasks)) : '',
         o.databases === 0 && o.state !== 'failed'
@@ -121,23 +124,13 @@ export const overview = (place, say) => {
           : el(
               'p',
               { class: 'dim' },
-              link(
-                ['databases'],
-                o.databases === null ? 'unknown number of databases' : plural(o.databases, 'database'),
-              ),
+              number('databases', o.databases),
               ' · ',
-              link(
-                ['jobs'],
-                o.jobs
-                  ? plural(
-                      Object.values(o.jobs).reduce((a, b) => a + b, 0),
-                      'job',
-                    )
-                  : 'unknown number of jobs',
-              ),
+              number('jobs', o.jobs && Object.values(o.jobs).reduce((a, b) => a + b, 0)),
               o.failing ? el('span', { class: 'warn' }, `, ${count(o.failing)} have failed before`) : '',
               o.read ? [' · last read ', time(o.read), ': the store has not answered since'] : '',
             ),
+        told('Lately', o.lately),
         section(
           'Last events',
           o.events.length

@@ -3,6 +3,10 @@ import { el, section, text, time, clock, duration, badge, count, redraw } from '
 import { follow } from './source.js';
 import { table } from './table.js';
 
+/** What matters less. */
+export const dim = (...inner) => el('span', { class: 'dim' }, inner);
+const details = s => (s ? el('details', {}, el('summary', { class: 'dim' }, 'details'), el('pre', {}, text(s))) : '');
+
 /** The steps of a story, with the seconds since its beginning. */
 export const storyLines = s =>
   el(
@@ -12,8 +16,14 @@ export const storyLines = s =>
       el(
         'li',
         {},
-        el('span', { class: 'dim' }, clock(l.at), l.after ? ` +${l.after.toFixed(1)} s` : ''),
-        el('span', {}, text(l.text), el('span', { class: 'dim' }, ` · ${l.nodes.join(', ')}`)),
+        dim(clock(l.at), l.after ? ` +${l.after.toFixed(1)} s` : ''),
+        el(
+          'span',
+          {},
+          text(l.text) + (l.until ? `, the last at ${clock(l.until)}` : ''),
+          dim(` · ${l.nodes.join(', ')}`),
+          details((l.jobs || []).join('\n')),
+        ),
       ),
     ),
   );
@@ -36,7 +46,7 @@ export const story = (s, open) =>
       ' ',
       time(s.began),
       s.ended !== s.began
-        ? el('span', { class: 'dim' }, ` · took ${took(s)}`)
+        ? dim(` · took ${took(s)}`)
         : '',
     ),
     storyLines(s),
@@ -44,16 +54,16 @@ export const story = (s, open) =>
 
 /** One event as columns of a table. */
 export const eventColumns = [
-  { title: 'When', cell: e => [time(e.at), el('span', { class: 'dim' }, ` ${clock(e.at)}`)] },
+  { title: 'When', cell: e => [time(e.at), dim(` ${clock(e.at)}`)] },
   {
     title: 'Event',
     cell: e => [
       badge(e.severity, text(e.text)),
-      e.repeated ? el('span', { class: 'dim' }, ` and ${count(e.repeated)} more until ${clock(e.until)}`) : '',
-      e.detail ? el('details', {}, el('summary', { class: 'dim' }, 'details'), el('pre', {}, text(e.detail))) : '',
+      e.repeated ? dim(` and ${count(e.repeated)} more until ${clock(e.until)}`) : '',
+      details(e.detail),
     ],
   },
-  { title: 'Kind', cell: e => el('span', { class: 'dim' }, text(e.kind).replaceAll('_', ' ')), extra: true },
+  { title: 'Kind', cell: e => dim(text(e.kind).replaceAll('_', ' ')), extra: true },
   { title: 'Node', cell: e => [e.node, ...(e.also || [])].map(text).join(', ') },
 ];
 

@@ -23,6 +23,7 @@
  * @property {string} state
  * @property {string} text
  * @property {Array<Attention>} attention
+ * @property {Array<Attention>} lately
  * @property {Array<Node>} nodes
  * @property {Array<Task>} tasks
  * @property {Object<string, number>} jobs
