@@ -368,7 +368,7 @@ func TestConsole_Overview(t *testing.T) {
 		}
 		net.parts[0].drained = ""
 		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
-		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}
+		net.parts[1].report.Reasons = []string{"disk_full: the disk is full, as others say"}
 		failed, updated := time.Now().Add(-time.Hour), time.Now()
 		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large",
 			FailedAt: &failed, Updated: &updated},

@@ -255,12 +255,15 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 			list = append(list, a)
 		}
 		for _, reason := range n.Reasons {
+			name, what, _ := strings.Cut(reason, ": ")
+			if events.OfStore(name) { // a moment ago, nodes were told other figures
+				reason = name
+			}
 			if i, ok := reasons[reason]; ok {
 				list[i].Node += ", " + n.Name
 				continue
 			}
 			reasons[reason] = len(list)
-			name, what, _ := strings.Cut(reason, ": ")
 			list = append(list, state.Attention{Severity: state.Error, Text: what, Node: n.Name,
 				Link: "events?search=" + url.QueryEscape(name)})
 		}

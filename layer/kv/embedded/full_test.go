@@ -227,9 +227,10 @@ func (d fillingDisk) Unwrap() vfs.FS { return d.FS }
 // A store without writes detects that its disk is full, and that there is space again.
 func TestEngine_fullDiskUnasked(t *testing.T) {
 	var free atomic.Uint64
+	var log logged
 	free.Store(200 << 20)
 	disk := fillingDisk{vfs.NewMem(), &free}
-	e, err := embedded.Open("/store", embedded.Options{Logger: slog.New(slog.DiscardHandler)}.WithFS(disk))
+	e, err := embedded.Open("/store", embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.WithFS(disk))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,6 +242,8 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 	if err := commit(t, e); err != nil {
 		t.Fatal(err)
 	}
+	// What is told before writes are refused, what is told then, and the log have the same limits.
+	const limits = "writes are refused below 33.6 MB and go on from 41.9 MB"
 	until := func(full bool) {
 		t.Helper()
 		for is := !full; is != full; {
@@ -258,7 +261,8 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 	free.Store(70 << 20)
 	for low := false; !low; {
 		var text string
-		if text, low = e.DiskLow(); low && !strings.Contains(text, "73.4 of 268.4 MB left; writes are refused") {
+		if text, low = e.DiskLow(); low && (!strings.Contains(text, "73.4 of 268.4 MB left, 73.") ||
+			!strings.HasSuffix(text, " MB of it for writes, without what compactions need; "+limits)) {
 			t.Errorf("low: %s", text)
 		}
 		if t.Context().Err() != nil {
@@ -271,6 +275,12 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 	}
 	free.Store(24 << 20) // an eighth of the disk is 32 MB
 	until(true)
+	if got := e.Degraded()[0]; !strings.Contains(got, "25.2 of 268.4 MB left, 25.") || !strings.Contains(got, limits) {
+		t.Errorf("full: %s", got)
+	}
+	if log.with("writes are refused") != 1 || log.with(" refused_below=33554432 accepted_from=41943040") != 1 {
+		t.Errorf("logged: %s", log.lines)
+	}
 	if err := commit(t, e); !kv.IsCode(err, kv.CodeDiskFull) {
 		t.Errorf("a commit on a full disk: %v", err)
 	}

@@ -13,8 +13,8 @@ import (
 const (
 	// sameWithin is how far apart the reports of several nodes on one thing may be.
 	sameWithin = 15 * time.Second
-	// skipsWithin is the same of documents that views skip.
-	skipsWithin = 5 * time.Minute
+	// laterWithin is the same of what not all nodes notice at once.
+	laterWithin = 5 * time.Minute
 	// storyLasts is how long after a member has gone a take-over still belongs to that.
 	storyLasts = 5 * time.Minute
 	// storySettles is for how long after its end a story still takes reports, such as those of other nodes.
@@ -33,17 +33,20 @@ func Merge(lists ...[]state.Event) []state.Event {
 	Sort(all)
 	slices.Reverse(all)
 	type subject struct {
-		kind                                      state.EventKind
-		member, database, object, actor, from, to string
+		kind                                               state.EventKind
+		member, database, object, actor, from, to, address string
 	}
 	first := map[subject]int{} // index in merged
 	merged := make([]state.Event, 0, len(all))
 	for _, e := range all {
-		if !shared[e.Kind] {
+		if !isShared(&e) {
 			merged = append(merged, e)
 			continue
 		}
-		s := subject{e.Kind, e.Member, e.Database, e.Object, e.Actor, e.From, e.To}
+		s := subject{e.Kind, e.Member, e.Database, e.Object, e.Actor, e.From, e.To, ""}
+		if e.Kind == state.WrongSecret {
+			s.address = e.Address
+		}
 		if i, ok := first[s]; ok && isSame(&merged[i], &e) {
 			join(&merged[i], &e)
 			continue
@@ -62,15 +65,34 @@ func isSame(before, e *state.Event) bool {
 		return false
 	}
 	passed := e.At.Sub(before.At)
-	// Each node looks at indexes now and then, and reports those again that skip twice as many documents.
-	return passed <= sameWithin || e.Kind == state.IndexErrors && passed <= skipsWithin && e.Count < 2*before.Count
+	switch e.Kind {
+	case state.IndexErrors: // which nodes look at now and then, and report again if they skip twice as many documents
+		return passed <= sameWithin || passed <= laterWithin && e.Count < 2*before.Count
+	case state.WrongSecret, state.DiskLow, state.Degraded, state.Recovered: // it calls them in turn; they ask now and then
+		return passed <= laterWithin
+	}
+	return passed <= sameWithin
+}
+
+// isShared reports whether several nodes report the same. What is wrong with a store is told by all nodes that use it.
+func isShared(e *state.Event) bool {
+	switch e.Kind {
+	case state.DiskLow, state.Degraded, state.Recovered:
+		return OfStore(e.Object)
+	}
+	return shared[e.Kind]
+}
+
+// OfStore reports whether the reason with a name to need an operator is about the store, and not about one node.
+func OfStore(reason string) bool {
+	return strings.HasPrefix(reason, "disk_") || strings.HasPrefix(reason, "store_")
 }
 
 // shared has the kinds that several nodes report.
 var shared = map[state.EventKind]bool{
 	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
 	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
-	state.StoreLost: true, state.StoreBack: true, state.IndexErrors: true,
+	state.StoreLost: true, state.StoreBack: true, state.IndexErrors: true, state.WrongSecret: true,
 }
 
 // ofStories has the kinds that stories consist of.
@@ -84,6 +106,9 @@ var ofStories = map[state.EventKind]bool{
 // join adds a second node's report to an event.
 func join(into, e *state.Event) {
 	into.Also = append(slices.Clone(into.Also), e.Node)
+	if into.Repeated += e.Repeated; e.Until != nil && (into.Until == nil || e.Until.After(*into.Until)) {
+		into.Until = e.Until
+	}
 	if e.Since != nil && into.Since != nil && e.Since.After(*into.Since) == isSilence(e) {
 		into.Since = e.Since
 		if e.Kind == state.MemberLeft { // agree sets the others

@@ -563,3 +563,35 @@ func TestStories_takeovers(t *testing.T) {
 		t.Errorf("lines %q\nwant %q", got, want)
 	}
 }
+
+// A disk that all nodes use is told once, and so is a node with another secret that calls all of them. What is wrong
+// with a node is told of each.
+func TestMerge_once(t *testing.T) {
+	of := func(node string, s float64, kind state.EventKind, object, address string) state.Event {
+		return state.Event{ID: fmt.Sprintf("%s/a/%v%s", node, s, kind), Node: node, At: at(s), Kind: kind,
+			Object: object, Address: address}
+	}
+	var lists [][]state.Event
+	for i, node := range []string{"n1", "n2", "n3"} {
+		s := float64(20 * i)
+		stranger := of(node, s+3, state.WrongSecret, "", "10.0.0.9")
+		stranger.Repeated, stranger.Until = i, since(s+4)
+		lists = append(lists, []state.Event{of(node, s, state.DiskLow, "disk_full", ""),
+			of(node, s+1, state.Degraded, "memory_short", ""), stranger, of(node, s+200, state.Recovered, "disk_full", ""),
+			of(node, s+300, state.DiskLow, "disk_full", "")})
+	}
+	lists[2] = append(lists[2], of("n3", 50, state.WrongSecret, "", "10.0.0.10"))
+	var got []string
+	for _, e := range events.Merge(lists...) {
+		got = append(got, fmt.Sprint(e.Kind, e.Object, e.Address, " ", e.Node, e.Also, e.Repeated))
+		if e.Repeated > 0 && !e.Until.Equal(at(44)) {
+			t.Errorf("until %v", e.Until)
+		}
+	}
+	want := []string{"disk_lowdisk_full n1[n2 n3] 0", "recovereddisk_full n1[n2 n3] 0", "wrong_secret10.0.0.10 n3[] 0",
+		"degradedmemory_short n3[] 0", "degradedmemory_short n2[] 0", "wrong_secret10.0.0.9 n1[n2 n3] 3",
+		"degradedmemory_short n1[] 0", "disk_lowdisk_full n1[n2 n3] 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}

@@ -85,14 +85,26 @@ const (
 )
 
 // Low reports whether the disk will soon be full, as of the last look: with less than a twentieth of it free, at most
-// 10 GB, or with less than twice what is needed for writes. text says how much is left.
-func (g *gauge) Low() (text string, low bool) {
-	free := g.free.Load()
-	if g.total == 0 || free > max(min(g.total/lowPart, lowEnough), 2*g.needed()) {
+// 10 GB, or with less than twice what is needed for writes. text says how much is left, as the reason disk_full does.
+func (s *Space) Low() (text string, low bool) {
+	if s.total == 0 || s.free.Load() > max(min(s.total/lowPart, lowEnough), 2*s.needed()) {
 		return "", false
 	}
-	return fmt.Sprintf("the disk of %s has %.1f of %.1f MB left; writes are refused when it has less than %.1f MB",
-		g.dir, float64(free)/1e6, float64(g.total)/1e6, float64(g.reserve)/1e6), true
+	return s.limits(), true
+}
+
+// limits says how much is left, and the limits for writes. These hold for what compactions do not need: a disk with the
+// same free space may take writes or refuse them.
+func (s *Space) limits() string {
+	return fmt.Sprintf("the disk of %s has %.1f of %.1f MB left, %.1f MB of it for writes, without what compactions "+
+		"need; writes are refused below %.1f MB and go on from %.1f MB", s.dir, float64(s.free.Load())/1e6,
+		float64(s.total)/1e6, float64(max(0, s.left()))/1e6, float64(s.reserve)/1e6, float64(s.needed())/1e6)
+}
+
+// logged are the figures of limits for the log, in bytes.
+func (s *Space) logged() []any {
+	return []any{"directory", s.dir, "free", s.free.Load(), "for_writes", s.left(), "refused_below", s.reserve,
+		"accepted_from", s.needed()}
 }
 
 // needed returns the free space, beside what Pebble owes, from which ordinary commits are admitted again.

@@ -93,8 +93,7 @@ func New(dir string, fs vfs.FS, log *slog.Logger, ballastBytes int64) *Space {
 // refuse starts refusing commits.
 func (s *Space) refuse() {
 	if s.Refusing.CompareAndSwap(false, true) {
-		s.log.Warn("the disk is nearly full; writes are refused until there is space", "directory", s.dir,
-			"free", s.free.Load(), "needed", s.needed()+s.room.owed.Load())
+		s.log.Warn("the disk is nearly full; writes are refused until there is space", s.logged()...)
 	}
 }
 
@@ -136,19 +135,22 @@ func (s *Space) refuses() []string {
 	case unwritable && cause != nil && !failure.IsDiskFull(cause):
 		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads work, "+
 			"and writes resume when it can be written", s.dir, cause)}
-	case unwritable || s.Refusing.Load():
-		text := s.fullText()
-		switch {
-		case s.hidden.Load():
-			text += ", but does not give more of it, perhaps because of a quota"
-		case s.total > 0:
-			text += fmt.Sprintf(", %.1f MB are needed", float64(s.needed()+s.room.owed.Load())/1e6)
+	case unwritable || s.Refusing.Load() && !s.enough():
+		text := s.limits()
+		if hidden := s.hidden.Load(); hidden || unwritable || s.total == 0 { // the limits are not why
+			text = s.fullText()
+			if hidden {
+				text += ", but does not give more of it, perhaps because of a quota"
+			}
+			text += "; writes are refused until there is space"
 		}
-		return []string{"disk_full: " + text +
-			"; writes are refused until there is space; deletions and compaction continue as far as possible"}
+		return []string{"disk_full: " + text + "; deletions and compaction continue as far as possible"}
 	}
 	return nil
 }
+
+// enough reports whether writes that were refused are accepted again. Refusing is cleared a moment later.
+func (s *Space) enough() bool { return s.total > 0 && s.left() >= s.needed() && !s.hidden.Load() }
 
 // Run maintains the ballast and detects when there is space again, until stop is closed.
 func (s *Space) Run(stop <-chan struct{}) {
@@ -191,9 +193,9 @@ func (s *Space) tend(n int) {
 		free = s.left()
 	}
 	switch {
-	case free >= s.needed() && !s.hidden.Load():
+	case s.enough():
 		if s.Refusing.CompareAndSwap(true, false) {
-			s.log.Info("the disk has space again; writes are accepted", "directory", s.dir, "free", s.free.Load())
+			s.log.Info("the disk has space again; writes are accepted", s.logged()...)
 		}
 	case free < s.reserve && !s.Opening.Load() && !s.stall.is.Load() && !s.worthWaiting(false):
 		s.refuse() // as a commit would find out; the node's health should show it earlier
