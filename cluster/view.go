@@ -41,8 +41,8 @@ type Member struct {
 	ID string `json:"id"`
 }
 
-// State is the status in one word more: "dead" instead of Left for a member that was given up. GET /_members has only the
-// three statuses that its clients know (docs/clauses.md, "HTTP"), and says the same by GivenUp.
+// State is the status, or "dead" instead of Left for a member that was given up. GET /_members has only the three
+// statuses that its clients know (docs/clauses.md, "HTTP"), and says the same by GivenUp.
 func (m *Member) State() string {
 	if m.GivenUp {
 		return "dead"
@@ -66,8 +66,8 @@ type metadata struct {
 	Stays bool `json:"d,omitempty"`
 	// Store identifies the store that the member uses.
 	Store string `json:"u,omitempty"`
-	// Up is for how many milliseconds the member had been up when it set Leaving or Stays: no two clocks are compared. It
-	// is left out where it does not fit, and by members of versions without it.
+	// Up is for how many milliseconds the member had been up when it set Leaving or Stays: no two clocks are compared.
+	// It is left out where it does not fit, and by members of versions without it.
 	Up int64 `json:"p,omitempty"`
 }
 

@@ -95,8 +95,8 @@ func plural(n int, one, more string) string {
 
 // Overview returns the first screen.
 func (c *Console) Overview(ctx context.Context) state.Overview {
-	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Attention: []state.Attention{}, Lately: []state.Attention{},
-		Events: []state.Event{}}
+	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Attention: []state.Attention{},
+		Lately: []state.Attention{}, Events: []state.Event{}}
 	o.Nodes, o.Absent = c.Nodes(ctx)
 	all, _ := c.All(ctx)
 	folded := events.Fold(all)

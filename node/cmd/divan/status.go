@@ -19,8 +19,8 @@ import (
 const statusUsageText = `usage: divan status [-url URL] [-watch] [-json] [-events N] [-up]
 
 Prints the state of the whole cluster, as one of its nodes sees it: nodes with their load and the lag of their indexes,
-what needs attention, jobs, builds, what was so lately and is over, and the last events. The exit status is 0 if all is well, 1 if something needs
-attention, and 2 if no node reaches its store or the node does not answer.
+what needs attention, jobs, builds, what needed attention lately, and the last events. The exit status is 0 if all is
+well, 1 if something needs attention, and 2 if no node reaches its store or the node does not answer.
 
   -watch     print it again every two seconds, until interrupted
   -json      print it as JSON, one line each time

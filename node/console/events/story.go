@@ -68,7 +68,7 @@ func isSame(before, e *state.Event) bool {
 	switch e.Kind {
 	case state.IndexErrors: // which nodes look at now and then, and report again if they skip twice as many documents
 		return passed <= sameWithin || passed <= laterWithin && e.Count < 2*before.Count
-	case state.WrongSecret, state.DiskLow, state.Degraded, state.Recovered: // it calls them in turn; they ask now and then
+	case state.WrongSecret, state.DiskLow, state.Degraded, state.Recovered: // called in turn, or found now and then
 		return passed <= laterWithin
 	}
 	return passed <= sameWithin
@@ -290,8 +290,8 @@ func (t *telling) adopt(takeovers []*state.Event, before *telling) {
 	}
 }
 
-// lastBurst returns when the last take-overs began that came one soon after another. A member that leaves hands over all
-// it has at once.
+// lastBurst returns when the last take-overs began that came one soon after another. A member that leaves hands over
+// all it has at once.
 func lastBurst(takeovers []*state.Event) time.Time {
 	for i := len(takeovers) - 1; i > 0; i-- {
 		if takeovers[i].At.Sub(takeovers[i-1].At) > storySettles {

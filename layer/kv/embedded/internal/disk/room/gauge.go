@@ -90,19 +90,19 @@ func (s *Space) Low() (text string, low bool) {
 	if s.total == 0 || s.free.Load() > max(min(s.total/lowPart, lowEnough), 2*s.needed()) {
 		return "", false
 	}
-	return s.limits(), true
+	return limits(s), true
 }
 
 // limits says how much is left, and the limits for writes. These hold for what compactions do not need: a disk with the
 // same free space may take writes or refuse them.
-func (s *Space) limits() string {
+func limits(s *Space) string {
 	return fmt.Sprintf("the disk of %s has %.1f of %.1f MB left, %.1f MB of it for writes, without what compactions "+
 		"need; writes are refused below %.1f MB and go on from %.1f MB", s.dir, float64(s.free.Load())/1e6,
 		float64(s.total)/1e6, float64(max(0, s.left()))/1e6, float64(s.reserve)/1e6, float64(s.needed())/1e6)
 }
 
 // logged are the figures of limits for the log, in bytes.
-func (s *Space) logged() []any {
+func logged(s *Space) []any {
 	return []any{"directory", s.dir, "free", s.free.Load(), "for_writes", s.left(), "refused_below", s.reserve,
 		"accepted_from", s.needed()}
 }

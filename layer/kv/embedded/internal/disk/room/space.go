@@ -93,7 +93,7 @@ func New(dir string, fs vfs.FS, log *slog.Logger, ballastBytes int64) *Space {
 // refuse starts refusing commits.
 func (s *Space) refuse() {
 	if s.Refusing.CompareAndSwap(false, true) {
-		s.log.Warn("the disk is nearly full; writes are refused until there is space", s.logged()...)
+		s.log.Warn("the disk is nearly full; writes are refused until there is space", logged(s)...)
 	}
 }
 
@@ -105,13 +105,13 @@ func (s *Space) Refusal() error {
 func (s *Space) refusalFor(cause error) error {
 	switch {
 	case cause == nil || failure.IsDiskFull(cause):
-		return kv.NewError(kv.CodeDiskFull, s.fullText(), cause)
+		return kv.NewError(kv.CodeDiskFull, fullText(s), cause)
 	default:
 		return kv.NewError(kv.CodeUnwritable, fmt.Sprintf("the store in %s cannot be written", s.dir), cause)
 	}
 }
 
-func (s *Space) fullText() string {
+func fullText(s *Space) string {
 	if s.total == 0 {
 		return fmt.Sprintf("the disk of %s is full", s.dir)
 	}
@@ -135,10 +135,10 @@ func (s *Space) refuses() []string {
 	case unwritable && cause != nil && !failure.IsDiskFull(cause):
 		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads work, "+
 			"and writes resume when it can be written", s.dir, cause)}
-	case unwritable || s.Refusing.Load() && !s.enough():
-		text := s.limits()
+	case unwritable || s.Refusing.Load() && !enough(s):
+		text := limits(s)
 		if hidden := s.hidden.Load(); hidden || unwritable || s.total == 0 { // the limits are not why
-			text = s.fullText()
+			text = fullText(s)
 			if hidden {
 				text += ", but does not give more of it, perhaps because of a quota"
 			}
@@ -150,7 +150,7 @@ func (s *Space) refuses() []string {
 }
 
 // enough reports whether writes that were refused are accepted again. Refusing is cleared a moment later.
-func (s *Space) enough() bool { return s.total > 0 && s.left() >= s.needed() && !s.hidden.Load() }
+func enough(s *Space) bool { return s.total > 0 && s.left() >= s.needed() && !s.hidden.Load() }
 
 // Run maintains the ballast and detects when there is space again, until stop is closed.
 func (s *Space) Run(stop <-chan struct{}) {
@@ -193,9 +193,9 @@ func (s *Space) tend(n int) {
 		free = s.left()
 	}
 	switch {
-	case s.enough():
+	case enough(s):
 		if s.Refusing.CompareAndSwap(true, false) {
-			s.log.Info("the disk has space again; writes are accepted", s.logged()...)
+			s.log.Info("the disk has space again; writes are accepted", logged(s)...)
 		}
 	case free < s.reserve && !s.Opening.Load() && !s.stall.is.Load() && !s.worthWaiting(false):
 		s.refuse() // as a commit would find out; the node's health should show it earlier
