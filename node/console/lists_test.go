@@ -592,8 +592,9 @@ func TestOverview_manyFail(t *testing.T) {
 			}
 			text := strings.Join(got, "; ")
 			if want := "job replication r0 jobs; job replication r1 jobs; job replication r2 jobs; " +
-				"and 3 more jobs fail jobs?sort=failures&desc=true"; text != want || o.Failing != 6 {
-				t.Errorf("%d fail: %s", o.Failing, text)
+				"and 3 more jobs fail jobs?sort=failures&desc=true"; text != want || o.Failing != 6 ||
+				o.Text != "1 node up; 6 things need attention" {
+				t.Errorf("%d fail: %s: %s", o.Failing, o.Text, text)
 			}
 			if first = cmp.Or(first, text); text != first {
 				t.Errorf("then: %s", text)
@@ -614,7 +615,8 @@ func TestOverview_manyFail(t *testing.T) {
 		for range 60 {
 			recorders[0].Record(state.Event{Kind: state.MemberDead, Member: rand.Text(), Since: &since})
 		}
-		if o := consoles[0].Overview(t.Context()); len(o.Attention) != 50 || o.Attention[49].Text != "and 11 more" {
+		if o := consoles[0].Overview(t.Context()); len(o.Attention) != 50 || o.Attention[49].Text != "and 11 more" ||
+			o.Text != "1 node up; 60 things need attention" {
 			t.Errorf("%d need attention", len(o.Attention))
 		}
 	})

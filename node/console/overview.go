@@ -221,7 +221,7 @@ func atMost(most int, list []state.Attention) []state.Attention {
 	if len(list) <= most {
 		return list
 	}
-	more := state.Attention{Severity: list[most-1].Severity, Link: "events",
+	more := state.Attention{Severity: list[most-1].Severity, Link: "events", More: needing(list[most-1:]),
 		Text: fmt.Sprintf("and %d more", len(list)-most+1)}
 	return append(list[:most-1:most-1], more)
 }
@@ -302,7 +302,7 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		list = append(list, a)
 	}
 	if more := o.Failing - len(failing); len(failing) > 0 && more > 0 {
-		list = append(list, state.Attention{Severity: state.Warning, Link: "jobs?sort=failures&desc=true",
+		list = append(list, state.Attention{Severity: state.Warning, Link: "jobs?sort=failures&desc=true", More: more,
 			Text: "and " + plural(more, "more job fails", "more jobs fail")})
 	}
 	list = append(list, skipping(o.Nodes)...)
@@ -340,7 +340,7 @@ func skipping(nodes []state.Node) (list []state.Attention) {
 		}
 	}
 	if more := all - len(list); more > 0 {
-		list = append(list, state.Attention{Severity: state.Warning, Link: "indexes?search=skipping",
+		list = append(list, state.Attention{Severity: state.Warning, Link: "indexes?search=skipping", More: more,
 			Text: plural(more, "more index skips", "more indexes skip") + " documents"})
 	}
 	return list
@@ -425,7 +425,7 @@ func unread(o *state.Overview) string {
 func needing(list []state.Attention) (n int) {
 	for _, a := range list {
 		if a.Severity == state.Error || a.Severity == state.Warning {
-			n++
+			n += max(1, a.More)
 		}
 	}
 	return n

@@ -113,6 +113,8 @@ type Attention struct {
 	Link  string     `json:"link,omitempty"`
 	Since *time.Time `json:"since,omitempty"`
 	Story *Story     `json:"story,omitempty"`
+	// More is how many things it stands for, if these are several.
+	More int `json:"-"`
 }
 
 // Database is a row of the list of databases. What is not known is absent.
