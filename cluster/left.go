@@ -15,8 +15,8 @@ import (
 // a leaving member answers.
 const leftHolds = 4 * time.Second
 
-// saysLeft records a notice that the member with an id has left, up for so many milliseconds before it began to leave. It changes nothing if the member is known to have
-// restarted or to have renewed its id since.
+// saysLeft records a notice that the member with an id has left, after it had been up for so many milliseconds. It
+// changes nothing if the member is known to have restarted or to have renewed its id since.
 func (v *view) saysLeft(now time.Time, id string, up int64) {
 	if run, _, _ := strings.Cut(id, "."); run == "" {
 		return // would be that of all members whose metadata is not understood
