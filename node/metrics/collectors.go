@@ -35,7 +35,7 @@ var (
 	degraded      = desc("divan_degraded",
 		"Reasons why this node needs an operator although it serves, by name; none when all is well.",
 		"reason")
-	members  = desc("divan_members",
+	members = desc("divan_members",
 		"Members of the cluster as this node sees them: alive, suspect, left (as announced), dead.", "status")
 	diskFree = desc("divan_store_disk_free_bytes", "Free space on the disk of this node's store, without the ballast; "+
 		"with FoundationDB, on the cluster's fullest server.")
