@@ -18,6 +18,7 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/replicate"
 )
 
 // own reads the parts of this node for the console. Before the node has started, there is nothing.
@@ -324,18 +325,24 @@ func shownJobsOf(jobs iter.Seq2[layer.Job, error]) iter.Seq2[state.Job, error] {
 	}
 }
 
-func (n own) shownReplications(ctx context.Context) iter.Seq2[state.Replication, error] {
-	return func(yield func(state.Replication, error) bool) {
-		for r, err := range n.replications.View().All(ctx) {
-			row := state.Replication{ID: r.ID, State: r.State, Source: r.Source, Target: r.Target, Database: r.Database,
-				Document: r.Document, User: r.User, Node: r.Node, Continuous: r.Continuous, Started: moment(r.Began),
-				Changed: moment(r.Changed), Read: r.Read, Written: r.Written, Failed: r.Failed, Pending: r.Pending,
-				Errors: r.Errors, Error: r.Reason}
-			if !yield(row, err) || err != nil {
+func (n own) shownReplications(ctx context.Context) (rows iter.Seq[state.Replication], missing string, err error) {
+	list, err := n.replications.View().List(ctx)
+	switch {
+	case list.Unread:
+		missing = "Some replications that have ended are not listed yet: their documents have not all been read."
+	case list.Full:
+		missing = fmt.Sprintf("Of the replications that have ended, no more than %d are listed.", replicate.MaxEnded)
+	}
+	return func(yield func(state.Replication) bool) {
+		for _, r := range list.All {
+			if !yield(state.Replication{ID: r.ID, State: r.State, Source: r.Source, Target: r.Target,
+				Database: r.Database, Document: r.Document, User: r.User, Node: r.Node, Continuous: r.Continuous,
+				Started: moment(r.Began), Changed: moment(r.Changed), Read: r.Read, Written: r.Written, Failed: r.Failed,
+				Pending: r.Pending, Errors: r.Errors, Error: r.Reason}) {
 				return
 			}
 		}
-	}
+	}, missing, err
 }
 
 func moment(t time.Time) *time.Time {

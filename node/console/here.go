@@ -38,8 +38,9 @@ type Here struct {
 	FailedBuilds func(ctx context.Context, database string) iter.Seq2[state.Job, error]
 	// Jobs are the jobs in the store that are not finished, and Databases the names of the databases there.
 	Jobs func(ctx context.Context) iter.Seq2[state.Job, error]
-	// Replications are those of all nodes.
-	Replications func(ctx context.Context) iter.Seq2[state.Replication, error]
+	// Replications are those of all nodes, also those that have ended whose documents are there. missing says why some
+	// of these are not listed, or is empty.
+	Replications func(ctx context.Context) (list iter.Seq[state.Replication], missing string, err error)
 	Databases    func(ctx context.Context) iter.Seq2[string, error]
 	// Database is what the store knows about a database. Without whole, Indexes is nil, which is cheaper.
 	Database func(ctx context.Context, name string, whole bool) (state.Database, error)

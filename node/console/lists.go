@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -269,14 +270,37 @@ func (c *Console) Jobs(ctx context.Context, q table.Query) (List[state.Job], err
 	return l, err
 }
 
-// Replications returns a page of the replications by the server that have not ended.
+// replicationStates is the order in which the states of replications are counted.
+var replicationStates = []string{"running", "crashing", "error", "pending", "initializing", "failed", "completed"}
+
+// Replications returns a page of the replications by the server, also of those that have ended. The note counts all of
+// them by state.
 func Replications(ctx context.Context, c *Console, q table.Query) (List[state.Replication], error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	l, err := ofStore(replicationTable, c.o.Here.Replications(ctx), q)
+	list, missing, err := c.o.Here.Replications(ctx)
+	if err != nil {
+		return List[state.Replication]{}, err
+	}
+	states := map[string]int{}
+	l, err := ofStore(replicationTable, func(yield func(state.Replication, error) bool) {
+		for r := range list {
+			states[r.State]++
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, q)
 	for i := range l.Rows {
 		l.Rows[i].Error = short(l.Rows[i].Error)
 	}
+	var counts []string
+	for _, s := range replicationStates {
+		if n := states[s]; n > 0 {
+			counts = append(counts, fmt.Sprint(n, " ", s))
+		}
+	}
+	l.Note, l.Partial = strings.Join(counts, ", "), missing
 	return l, err
 }
 

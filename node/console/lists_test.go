@@ -316,6 +316,26 @@ func TestConsole_Databases_rates(t *testing.T) {
 	})
 }
 
+// Replications are counted by state, whatever is searched for.
+func TestReplications(t *testing.T) {
+	net, consoles, _ := cluster(1)
+	p := net.parts[0]
+	p.missing = "Some are missing."
+	for i, s := range strings.Fields("failed running completed failed") {
+		p.replications = append(p.replications, state.Replication{Document: fmt.Sprint("d", i), State: s,
+			Error: strings.Repeat("x", 2000)})
+	}
+	l, err := console.Replications(t.Context(), consoles[0], table.Query{Search: "fail", Sort: "document", Desc: true})
+	if err != nil || l.Total != 2 || l.Rows[0].Document != "d3" || len(l.Rows[0].Error) > 600 ||
+		l.Note != "1 running, 2 failed, 1 completed" || l.Partial != p.missing {
+		t.Errorf("%+v, %v", l, err)
+	}
+	p.lost = errors.New("the store sleeps")
+	if _, err := console.Replications(t.Context(), consoles[0], table.Query{}); err != p.lost {
+		t.Errorf("without a store: %v", err)
+	}
+}
+
 func TestConsole_Overview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		net, consoles, recorders := cluster(3)

@@ -42,6 +42,9 @@ type parts struct {
 	// The versions of databases, and the entries of their feeds.
 	versions map[string]int
 	entries  map[string]int64
+
+	replications []state.Replication
+	missing      string // why some of them are
 }
 
 func (p *parts) use(name string, u console.Use) {
@@ -138,10 +141,8 @@ func (p *parts) here(node string, nodes int) console.Here {
 				}
 			}
 		},
-		Replications: func(context.Context) iter.Seq2[state.Replication, error] {
-			return func(yield func(state.Replication, error) bool) {
-				yield(state.Replication{Source: "a", Target: "b", State: "running"}, p.lost)
-			}
+		Replications: func(context.Context) (iter.Seq[state.Replication], string, error) {
+			return slices.Values(p.replications), p.missing, p.lost
 		},
 		Databases: func(context.Context) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {

@@ -102,15 +102,25 @@ func TestReplicate(t *testing.T) {
 	eventually(t, "two jobs are left", 10*time.Second, func() bool { return to.jobs() == 2 })
 	var list struct {
 		Rows []struct {
-			Document, State, Source, Node string
-			Continuous                    bool
+			Document, State, Source, Node, Error string
+			Continuous                           bool
+			Written                              int
 		}
+		Note string
 	}
 	to.into("/_dashboard/api/replications?sort=document", &list)
-	if len(list.Rows) != 2 || list.Rows[0].Document != "back" || list.Rows[1].State != "running" ||
-		list.Rows[1].Source != a.http()+"/db/" || !list.Rows[1].Continuous || list.Rows[1].Node != b.ready["name"] {
-		t.Errorf("the console lists %+v", list.Rows)
+	if len(list.Rows) != 3 || list.Rows[0].Document != "back" || list.Rows[1].State != "running" ||
+		list.Rows[1].Source != a.http()+"/db/" || !list.Rows[1].Continuous || list.Rows[1].Node != b.ready["name"] ||
+		list.Rows[2].State != "completed" || list.Rows[2].Written < 2002 || list.Note != "2 running, 1 completed" {
+		t.Errorf("the console lists %+v", list)
 	}
+	to.ok("PUT", "/x%2F_replicator", "")
+	to.ok("PUT", "/x%2F_replicator/bad", `{"_replication_state":"failed","_replication_state_reason":"no such filter"}`)
+	eventually(t, "the console says why a replication has failed", 20*time.Second, func() bool {
+		to.into("/_dashboard/api/replications?search=failed", &list)
+		return len(list.Rows) == 1 && list.Rows[0].Error == "no such filter" &&
+			list.Note == "2 running, 1 failed, 1 completed"
+	})
 	doc := to.object("GET", "/_replicator/follow", "")
 	to.ok("DELETE", "/_replicator/follow?rev="+doc["_rev"].(string), "")
 	eventually(t, "the replication of a deleted document ends", 10*time.Second, func() bool {

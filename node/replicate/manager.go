@@ -68,8 +68,9 @@ type Failed struct {
 
 // Manager runs the replications of a node. It is an actors.ReplicationWorker, and safe for concurrent use.
 type Manager struct {
-	o    Options
-	ends *opener
+	o       Options
+	ends    *opener
+	listing listing
 
 	mu      sync.Mutex
 	running map[string]*run // by job
@@ -90,7 +91,7 @@ func New(o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{o: o, running: map[string]*run{}, changed: func() {},
+	m := &Manager{o: o, running: map[string]*run{}, changed: func() {}, listing: listing{turn: make(chan struct{}, 1)},
 		share: share{owns: func(string) bool { return true }, left: map[string]time.Time{}}}
 	m.ends = &opener{&m.o}
 	return m

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -105,51 +103,6 @@ func (v *View) all(ctx context.Context) (list []*shown, err error) {
 		}
 	}
 	return list, nil
-}
-
-// Listed is a replication in a list for operators. Source and Target are without passwords.
-type Listed struct {
-	ID, State, Source, Target string
-	Database, Document        string // that asks for it; "" for POST /_replicate
-	User, Node                string
-	Continuous                bool
-	Began, Changed            time.Time // Changed is when State changed last
-	Read, Written, Failed     int64     // documents
-	Pending                   *int64    // changes; nil if that is not known
-	Errors                    int       // in a row
-	Reason                    string    // of the last one
-}
-
-// All lists the replications of all nodes that have not ended.
-func (v *View) All(ctx context.Context) iter.Seq2[Listed, error] {
-	return func(yield func(Listed, error) bool) {
-		for j, err := range v.m.o.Store.JobsOf(ctx, layer.ReplicationJobs, "") {
-			switch {
-			case err != nil:
-				yield(Listed{}, err)
-				return
-			case live(&j) && !yield(v.show(ctx, &j, nil).listed(), nil):
-				return
-			}
-		}
-	}
-}
-
-func (s *shown) listed() Listed {
-	r := s.rec
-	l := Listed{ID: r.ID, State: s.state, Source: r.Source, Target: r.Target, Database: s.what.Database,
-		Document: s.what.Document, User: s.what.User, Node: r.Node, Continuous: r.Continuous, Began: r.Began,
-		Changed: r.Changed, Pending: r.Pending, Errors: r.Errors, Reason: r.Broken}
-	if r.Stats != nil {
-		l.Read, l.Written, l.Failed = r.Stats.DocsRead, r.Stats.DocsWritten, r.Stats.DocWriteFailures
-	}
-	switch s.state {
-	case Crashing:
-		l.Reason = r.History[0].Reason
-	case Running:
-		l.Reason = r.Trouble
-	}
-	return l
 }
 
 // Job returns what GET /_scheduler/jobs/{id} shows, or nil if there is no such replication.

@@ -249,7 +249,7 @@ type Job struct {
 // Failing reports whether a job has failed and not advanced since.
 func (j *Job) Failing() bool { return j.Failures > 0 && !j.Advanced }
 
-// Replication is a replication by the server that has not ended.
+// Replication is a replication by the server. One that has ended is listed as long as its document is there.
 type Replication struct {
 	ID     string `json:"id,omitempty"` // not known at first
 	State  string `json:"state"`        // as in GET /_scheduler/jobs

@@ -118,9 +118,9 @@ const replicationColumns = [
   {
     title: 'From',
     sort: 'source',
-    cell: r => [text(r.source), r.continuous ? el('span', { class: 'dim' }, ' continuous') : ''],
+    cell: r => [text(r.source) || '–', r.continuous ? el('span', { class: 'dim' }, ' continuous') : ''],
   },
-  { title: 'To', sort: 'target', cell: r => text(r.target) },
+  { title: 'To', sort: 'target', cell: r => text(r.target) || '–' },
   { title: 'State', sort: 'state', cell: r => [badge(r.state), trouble(r.error)] },
   { title: 'Written', sort: 'written', cell: r => count(r.written), number: true },
   { title: 'Pending', sort: 'pending', cell: r => (r.pending === undefined ? '–' : count(r.pending)), number: true },
@@ -206,7 +206,7 @@ export const replications = view(
   'replications',
   'Replications',
   replicationColumns,
-  'No replication runs or waits. A document in _replicator with source and target starts one that outlives restarts.',
+  'There is no replication. A document in _replicator with source and target starts one that outlives restarts.',
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
 export const sessions = (place, say) => {
