@@ -79,7 +79,7 @@ func (n own) here() console.Here {
 				return v, err
 			}
 			info, err := db.Info(ctx)
-			return console.Version{ID: fmt.Sprint(info.UUID, " ", info.UpdateSeq, " ", info.PurgeSeq),
+			return console.Version{UUID: info.UUID, ID: fmt.Sprint(info.UpdateSeq, " ", info.PurgeSeq),
 				Entries: info.DocCount + info.DocDelCount}, err
 		},
 		InConflict: func(ctx context.Context, name string) (int64, error) {

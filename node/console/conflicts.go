@@ -17,15 +17,18 @@ const (
 	// asked for is.
 	countWithin = 2 * time.Second
 	askedWithin = time.Minute
+	// recountShare bounds what it costs that databases change: counting them again takes at most one part in so many of
+	// the time. Until it is their turn, the number is an older one.
+	recountShare = 20
 	// maxCounted bounds the databases whose count is remembered. Each takes some 200 bytes.
 	maxCounted = 20_000
 )
 
 // Version is a state of a database, which changes with each of its documents, and how many entries its feed has: one
-// for each document, deleted or not.
+// for each document, deleted or not. UUID is that of the database.
 type Version struct {
-	ID      string
-	Entries int64
+	UUID, ID string
+	Entries  int64
 }
 
 // conflicts remembers how many documents of databases are in conflict. The store keeps no such number: all entries of
@@ -34,20 +37,36 @@ type conflicts struct {
 	turn, asked sync.Mutex // held while the databases of a page are counted, or one that was asked for
 	mu          struct {
 		sync.Mutex
-		of map[string]counted // by database
+		of    map[string]counted // by database
+		again time.Time          // when databases of a page that have changed may be counted again
 	}
 }
 
 type counted struct {
-	version   string
-	documents int64
+	uuid, version string
+	documents     int64
+	at            time.Time
 }
 
-func (k *conflicts) get(name, version string) (documents int64, ok bool) {
+func (k *conflicts) get(name, uuid string) (c counted, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c, ok := k.mu.of[name]
-	return c.documents, ok && c.version == version
+	c, ok = k.mu.of[name]
+	return c, ok && c.uuid == uuid
+}
+
+// mayAgain reports whether databases of a page that have changed may be counted again.
+func (k *conflicts) mayAgain() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !time.Now().Before(k.mu.again)
+}
+
+// spent notes how long it took to count databases again.
+func (k *conflicts) spent(took time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mu.again = time.Now().Add((recountShare - 1) * took)
 }
 
 func (k *conflicts) put(name string, c counted) {
@@ -71,8 +90,9 @@ func conflictsOf(ctx context.Context, c *Console, names []string, asked bool) st
 	defer turn.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	q := counting{c: c, most: most, again: asked || c.conflicts.mayAgain()}
 	for _, name := range names {
-		row, err := countConflicts(ctx, c, name, most)
+		row, err := q.count(ctx, name)
 		if ctx.Err() != nil {
 			break
 		}
@@ -81,27 +101,55 @@ func conflictsOf(ctx context.Context, c *Console, names []string, asked bool) st
 		}
 		out.Databases = append(out.Databases, row)
 	}
+	if q.took > 0 && !asked {
+		c.conflicts.spent(q.took)
+	}
 	return out
 }
 
-// countConflicts counts the conflicts of one database, if it has no more than most entries or most is negative.
-func countConflicts(ctx context.Context, c *Console, name string, most int64) (state.Conflicts, error) {
+// counting counts the conflicts of databases with no more than most entries, or of any if most is negative, those that
+// were counted before only if again.
+type counting struct {
+	c     *Console
+	most  int64
+	again bool
+	took  time.Duration // for those that were counted again
+}
+
+func (q *counting) count(ctx context.Context, name string) (state.Conflicts, error) {
 	row := state.Conflicts{Database: name}
-	version, err := c.o.Here.Version(ctx, name)
+	here := &q.c.o.Here
+	version, err := here.Version(ctx, name)
 	if err != nil {
 		return row, err
 	}
 	row.Entries = version.Entries
-	n, known := c.conflicts.get(name, version.ID)
-	if !known && most >= 0 && version.Entries > most {
+	before, known := q.c.conflicts.get(name, version.UUID)
+	if known {
+		row.Documents = &before.documents
+	}
+	row.Large = q.most >= 0 && version.Entries > q.most
+	if known && before.version == version.ID {
 		return row, nil
 	}
-	if !known {
-		if n, err = c.o.Here.InConflict(ctx, name); err != nil {
-			return row, err
+	if row.Large || known && !q.again {
+		if known {
+			at := before.at.UTC()
+			row.At = &at
 		}
-		c.conflicts.put(name, counted{version.ID, n}) // if it has changed meanwhile, its version has, too
+		return row, nil
 	}
+	row.Documents = nil
+	begun := time.Now()
+	n, err := here.InConflict(ctx, name)
+	if known {
+		q.took += time.Since(begun)
+	}
+	if err != nil {
+		return row, err
+	}
+	// If it has changed meanwhile, its version has, too.
+	q.c.conflicts.put(name, counted{version.UUID, version.ID, n, begun})
 	row.Documents = &n
 	return row, nil
 }

@@ -36,6 +36,9 @@ func TestConsole_Conflicts(t *testing.T) {
 				if c.Documents != nil {
 					got += fmt.Sprint("=", *c.Documents)
 				}
+				if c.At != nil {
+					got += fmt.Sprint(" of ", time.Since(*c.At), " ago")
+				}
 				got += c.Error + " "
 			}
 			return w.Code, got
@@ -55,7 +58,20 @@ func TestConsole_Conflicts(t *testing.T) {
 		ask("database=large&asked=true", "large=5 ", 1)
 		ask("database=large&database=a", "large=5 a=1 ", 0)
 		p.versions["large"]++
-		ask("database=large", "large ", 0)
+		time.Sleep(3 * time.Second)
+		ask("database=large", "large=5 of 3s ago ", 0)
+
+		// Databases that change all the time cost no more than a part of the time.
+		p.slow = 300 * time.Millisecond
+		p.versions["a"]++
+		ask("database=a", "a=1 ", 1)
+		p.versions["a"]++
+		time.Sleep(5 * time.Second)
+		ask("database=a&database=full", "a=1 of 5.3s ago full=4 ", 0)
+		time.Sleep(time.Second)
+		ask("database=a", "a=1 ", 1)
+		p.versions["a"]++
+		ask("database=a&asked=true", "a=1 ", 1)
 
 		p.slow = 300 * time.Millisecond
 		names := url.Values{}

@@ -14,8 +14,11 @@ import (
 )
 
 const (
-	// knownFor is how long what was read about a database is shown without reading it again.
-	knownFor = 20 * time.Second
+	// knownFor is how long what was read about a database is shown without reading it again, if nothing is written to it.
+	// One that is written is read again after shownFor if it is shown, and after sortedFor to be sorted with all others.
+	knownFor  = 20 * time.Second
+	shownFor  = time.Second
+	sortedFor = 5 * time.Second
 	// readWithin bounds how long a list waits for what is read about its databases, readers how many are read at once,
 	// and maxKnown how many are remembered.
 	readWithin = 2 * time.Second
@@ -23,8 +26,10 @@ const (
 	maxKnown   = 50_000
 	// maxActive bounds how many databases a node reports as in use, the most used ones.
 	maxActive = 3000
-	// rateOver is the least time over which rates are computed.
+	// rateOver is the least time over which rates are computed, and usedFor how long what is used is given to all who
+	// ask.
 	rateOver = 4 * time.Second
+	usedFor  = 500 * time.Millisecond
 )
 
 // usage computes what is done in databases per second. It is safe for concurrent use.
@@ -32,35 +37,50 @@ type usage struct {
 	mu struct {
 		sync.Mutex
 		at     time.Time
-		before map[string]Use // by database, without those that were not used
-		rates  map[string]Rates
+		before map[string]Use   // by database, without those that were not used
+		rates  map[string]Rates // as of at, without Written
+		last   map[string]Rates // as of lastAt
+		lastAt time.Time
 	}
 }
 
 // read returns the current rates of the databases in use. It computes them if the last time was long enough ago: while
-// nobody asks nothing is done.
+// nobody asks nothing is done. Those that have been written since then are there too.
 func (u *usage) read(now time.Time, used func(visit func(string, Use))) map[string]Rates {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	passed := now.Sub(u.mu.at)
-	if u.mu.before != nil && passed < rateOver {
-		return u.mu.rates
+	if u.mu.last != nil && now.Sub(u.mu.lastAt) < usedFor {
+		return u.mu.last
 	}
-	after, rates := map[string]Use{}, map[string]Rates{}
+	passed := now.Sub(u.mu.at)
+	again := u.mu.before == nil || passed >= rateOver
+	after, rates, last := map[string]Use{}, map[string]Rates{}, map[string]Rates{}
 	used(func(name string, done Use) {
 		if done == (Use{}) {
 			return
 		}
-		after[name] = done
-		if u.mu.before == nil || passed > time.Minute {
-			return
+		before, r := u.mu.before[name], u.mu.rates[name]
+		if again {
+			after[name], r = done, Rates{}
+			if u.mu.before != nil && passed <= time.Minute {
+				r = done.rates(before, passed)
+			}
+			if r.sum() > 0 {
+				rates[name] = r
+			}
 		}
-		if r := done.rates(u.mu.before[name], passed); r.sum() > 0 {
-			rates[name] = r
+		if r.Writes > 0 || u.mu.before != nil && done.Writes != before.Writes {
+			r.Written = done.Writes
+		}
+		if r != (Rates{}) {
+			last[name] = r
 		}
 	})
-	u.mu.at, u.mu.before, u.mu.rates = now, after, rates
-	return rates
+	if again {
+		u.mu.at, u.mu.before, u.mu.rates = now, after, rates
+	}
+	u.mu.last, u.mu.lastAt = last, now
+	return last
 }
 
 // usedHere returns the rates of this node's databases, at most maxActive of them.
@@ -90,24 +110,36 @@ type known struct {
 type knownDatabase struct {
 	state.Database           // without a name if it was never read
 	at, changed    time.Time // when its reading began, and when an action of this node has changed it
+	written        int64     // what nodes said before that they had written
 }
 
-// get returns what is known about a database, and whether that is new enough, and all of it if it must be whole.
-func (k *known) get(name string, whole bool) (d state.Database, ok, fresh bool) {
+// need is what is asked for of databases: all of it, and how old it may be where nodes have written since it was read.
+type need struct {
+	whole   bool
+	within  time.Duration
+	written map[string]int64 // what they say now, by database
+}
+
+// get returns what is known about a database, and whether that is new enough and complete.
+func (k *known) get(name string, n need) (d state.Database, ok, fresh bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e, ok := k.mu.of[name]
 	ok = ok && e.Name != ""
-	fresh = ok && e.at.After(e.changed) && time.Since(e.at) < knownFor
-	return e.Database, ok, fresh && (!whole || e.Indexes != nil || e.Error != "")
+	most := knownFor
+	if e.written != n.written[name] {
+		most = n.within
+	}
+	fresh = ok && e.at.After(e.changed) && time.Since(e.at) < most
+	return e.Database, ok, fresh && (!n.whole || e.Indexes != nil || e.Error != "")
 }
 
-// put remembers what was read about a database since a moment.
-func (k *known) put(d state.Database, since time.Time) {
+// put remembers what was read about a database since a moment, after nodes said what they had written.
+func (k *known) put(d state.Database, since time.Time, written int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changed := k.room()[d.Name].changed
-	k.mu.of[d.Name] = knownDatabase{d, since, changed}
+	k.mu.of[d.Name] = knownDatabase{d, since, changed, written}
 }
 
 // change notes that a database is to be read again. What is being read of it may be older than the change.
@@ -127,9 +159,9 @@ func (k *known) room() map[string]knownDatabase {
 	return k.mu.of
 }
 
-// readAll reads what is not known about databases, or too old, until readWithin has passed. It reports whether it has
-// read all.
-func readAll(ctx context.Context, c *Console, names []string, whole bool) bool {
+// readAll reads what is needed of databases and not known, or too old, until readWithin has passed. It reports whether
+// it has read all.
+func readAll(ctx context.Context, c *Console, names []string, n need) bool {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	work := make(chan string)
@@ -138,20 +170,20 @@ func readAll(ctx context.Context, c *Console, names []string, whole bool) bool {
 		reading.Go(func() {
 			for name := range work {
 				since := time.Now()
-				d, err := c.o.Here.Database(ctx, name, whole)
+				d, err := c.o.Here.Database(ctx, name, n.whole)
 				if ctx.Err() != nil {
 					continue
 				}
 				if d.Name = name; err != nil {
 					d.Error = short(c.o.told(err))
 				}
-				c.known.put(d, since)
+				c.known.put(d, since, n.written[name])
 			}
 		})
 	}
 	complete := true
 	for _, name := range names {
-		if _, _, fresh := c.known.get(name, whole); fresh {
+		if _, _, fresh := c.known.get(name, n); fresh {
 			continue
 		}
 		select {
@@ -218,14 +250,21 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 	answers, absent := gather(ctx, c, "used", struct{}{}, c.local.usedHere)
 	out := List[state.Database]{Now: time.Now().UTC(), Absent: absent}
 	const late = "Some databases were not read in time; the values of the others are older."
-	if bySize[q.Sort] && !readAll(ctx, c, names, q.Sort == "indexes") {
+	written := map[string]int64{}
+	for _, a := range answers {
+		for name, r := range a.Value {
+			written[name] += r.Written
+		}
+	}
+	sorted := need{whole: q.Sort == "indexes", within: sortedFor, written: written}
+	if bySize[q.Sort] && !readAll(ctx, c, names, sorted) {
 		out.Partial = late
 	}
 	rows := func(yield func(state.Database) bool) {
 		for _, name := range names {
 			d := state.Database{Name: name}
 			if bySize[q.Sort] {
-				if read, ok, _ := c.known.get(name, false); ok {
+				if read, ok, _ := c.known.get(name, need{}); ok {
 					d = read
 				}
 			}
@@ -251,12 +290,12 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 		for i, d := range page.Rows {
 			shown[i] = d.Name
 		}
-		if !readAll(ctx, c, shown, true) {
+		if !readAll(ctx, c, shown, need{whole: true, within: shownFor, written: written}) {
 			out.Partial = late
 		}
 		for i := range page.Rows {
 			row := &page.Rows[i]
-			if read, ok, _ := c.known.get(row.Name, false); ok {
+			if read, ok, _ := c.known.get(row.Name, need{}); ok {
 				row.Docs, row.Deleted, row.Bytes, row.Shards, row.Indexes, row.Error = read.Docs, read.Deleted,
 					read.Bytes, read.Shards, read.Indexes, read.Error
 			}

@@ -73,8 +73,8 @@ type Use struct{ Writes, Refused, Reads, Feed int64 }
 // rates returns the rates per second between two readings.
 func (u Use) rates(before Use, passed time.Duration) Rates {
 	per := func(now, before int64) float64 { return float64(max(0, now-before)) / passed.Seconds() }
-	return Rates{per(u.Writes, before.Writes), per(u.Refused, before.Refused), per(u.Reads, before.Reads),
-		per(u.Feed, before.Feed)}
+	return Rates{Writes: per(u.Writes, before.Writes), Refused: per(u.Refused, before.Refused),
+		Reads: per(u.Reads, before.Reads), Feed: per(u.Feed, before.Feed)}
 }
 
 // Rates are a Use per second.
@@ -83,6 +83,9 @@ type Rates struct {
 	Refused float64 `json:"x,omitempty"`
 	Reads   float64 `json:"r,omitempty"`
 	Feed    float64 `json:"f,omitempty"`
+	// Written is how many documents were written since the node started, or 0 if none were lately: with another value
+	// than before, there have been writes since.
+	Written int64 `json:"n,omitempty"`
 }
 
 func (r Rates) sum() float64 { return r.Writes + r.Refused + r.Reads + r.Feed }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -282,6 +283,65 @@ func TestConsole_Databases_changed(t *testing.T) {
 		read(1)
 		read(1)
 		read(0)
+	})
+}
+
+// What is said of a database that any node writes is new where it is shown, and the others are not read for that.
+func TestConsole_Databases_written(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(2)
+		p := net.parts[0]
+		p.databases = 100
+		written := int64(0)
+		read := func(when string, q table.Query, want int64) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			before := p.reads.Load()
+			if page, err := consoles[0].Databases(t.Context(), q); err != nil || page.Partial != "" {
+				t.Errorf("%+v, %v", page, err)
+			}
+			if n := p.reads.Load() - before; n != want {
+				t.Errorf("%s, %d databases are read, want %d", when, n, want)
+			}
+		}
+		write := func(name string) {
+			written += 3
+			net.parts[1].use(name, console.Use{Writes: written})
+		}
+		page := table.Query{}
+		read("at first", page, 50)
+		read("without writes", page, 0)
+		for range 3 {
+			write("db00001")
+			read("while one is written", page, 1)
+		}
+	})
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(2)
+		p := net.parts[0]
+		p.databases = 2
+		reads := func(q table.Query, between func()) int64 {
+			t.Helper()
+			before := p.reads.Load()
+			for range 9 {
+				if _, err := consoles[0].Databases(t.Context(), q); err != nil {
+					t.Fatal(err)
+				}
+				between()
+				time.Sleep(2 * time.Second)
+			}
+			return p.reads.Load() - before
+		}
+		once := sync.OnceFunc(func() { net.parts[1].use("db00001", console.Use{Writes: 1}) })
+		if n := reads(table.Query{}, once); n != 2+2 { // when it is written, and when nodes do not tell of it any more
+			t.Errorf("two databases of which one is written once are read %d times", n)
+		}
+		time.Sleep(time.Minute)
+		more := int64(1)
+		bySize := table.Query{Sort: "docs", Desc: true, Limit: 1, Search: "db00000"}
+		if n := reads(bySize, func() { more++; net.parts[1].use("db00001", console.Use{Writes: more}) }); n != 2+1+2 {
+			t.Errorf("one that is written, but not shown, is read to be sorted: %d reads", n)
+		}
 	})
 }
 

@@ -73,9 +73,10 @@ func TestPage_noSlowStatement(t *testing.T) {
 func TestPage_conflicts(t *testing.T) {
 	api := answers()
 	page := func(orders state.Conflicts) state.ConflictsPage {
-		orders.Database, orders.Entries = "orders", 1_234_579
-		return state.ConflictsPage{Databases: []state.Conflicts{
-			{Database: "customers", Documents: pointer(int64(17)), Entries: 40}, {Database: "invoices", Documents: pointer(int64(0)), Entries: 3}, orders}} // sessions was not read in time
+		orders.Database, orders.Entries, orders.Large = "orders", 1_234_579, true
+		return state.ConflictsPage{Now: time.Now(), Databases: []state.Conflicts{
+			{Database: "customers", Documents: pointer(int64(17)), Entries: 40, At: pointer(time.Now().Add(-2 * time.Minute))},
+			{Database: "invoices", Documents: pointer(int64(0)), Entries: 3}, orders}} // sessions was not read in time
 	}
 	api["conflicts"] = page(state.Conflicts{})
 	mux := http.NewServeMux()
@@ -103,12 +104,12 @@ func TestPage_conflicts(t *testing.T) {
 		return all
 	}
 	p.Wait(`document.body.innerText.includes('17')`)
-	if got := strings.Join(cells(), "|"); got != "17|0|count|–" {
+	if got := strings.Join(cells(), "|"); got != "17 2 min ago|0|count|–" {
 		t.Errorf("the list shows %s", got)
 	}
 	p.Eval(`document.querySelector('td[data-name="In conflict"] button').click()`, nil)
 	p.Wait(`document.body.innerText.includes('4,711')`)
-	if got := strings.Join(cells(), "|"); got != "17|0|4,711|–" {
+	if got := strings.Join(cells(), "|"); got != "17 2 min ago|0|4,711|–" {
 		t.Errorf("after a click the list shows %s", got)
 	}
 }

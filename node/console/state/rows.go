@@ -148,6 +148,10 @@ type Conflicts struct {
 	Database string `json:"database"`
 	// Documents is how many are in conflict; absent if they were not counted: there are too many documents, or Error.
 	Documents *int64 `json:"documents,omitempty"`
+	// At is when they were counted, if the database has changed since, and Large is that there are so many documents
+	// that they are only counted if somebody asks.
+	At    *time.Time `json:"at,omitempty"`
+	Large bool       `json:"large,omitempty"`
 	// Entries is how many documents are read to count them, deleted ones too.
 	Entries int64  `json:"entries"`
 	Error   string `json:"error,omitempty"`

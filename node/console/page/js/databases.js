@@ -1,5 +1,5 @@
 // The databases, or one of them.
-import { el, shown, section, text, count, plural, bytes, measure, link, redraw } from './dom.js';
+import { el, shown, section, text, time, known, count, plural, bytes, measure, link, redraw } from './dom.js';
 import { list, table } from './table.js';
 import { ask, confirm, button } from './actions.js';
 import { act, couch, deleteDatabase, onActed, path, read } from './source.js';
@@ -11,6 +11,14 @@ import { recovering } from './recovery.js';
 
 const rate = (v, line, what) => [spark(line, what, '/s'), v ? measure(v, '/s') : el('span', { class: 'dim' }, '0')];
 
+const figure = (title, sort, show, extra) => ({
+  title,
+  sort,
+  cell: d => known(d[sort], v => show(v, d)),
+  number: true,
+  extra,
+});
+
 const columns = [
   {
     title: 'Database',
@@ -20,38 +28,15 @@ const columns = [
       d.error ? el('span', { class: 'bad' }, ` ${text(d.error)}`) : '',
     ],
   },
-  {
-    title: 'Documents',
-    sort: 'docs',
-    cell: d => (d.docs === undefined ? '–' : link(['databases', d.name, 'docs'], count(d.docs))),
-    number: true,
-  },
-  {
-    title: 'Deleted',
-    sort: 'deleted',
-    cell: d => (d.deleted === undefined ? '–' : count(d.deleted)),
-    number: true,
-    extra: true,
-  },
-  { title: 'Size', sort: 'bytes', cell: d => (d.bytes === undefined ? '–' : bytes(d.bytes)), number: true },
-  {
-    title: 'Shards',
-    sort: 'shards',
-    cell: d => (d.shards === undefined ? '–' : count(d.shards)),
-    number: true,
-    extra: true,
-  },
-  {
-    title: 'Indexes',
-    sort: 'indexes',
-    cell: d => (d.indexes === undefined ? '–' : link(['indexes'], count(d.indexes), { search: d.name })),
-    number: true,
-    extra: true,
-  },
-  { title: 'Writes', sort: 'writes', cell: d => rate(d.writes, d.write_line, `${text(d.name)}: documents written`), number: true },
-  { title: 'Refused writes', sort: 'refused', cell: d => rate(d.refused), number: true, extra: true },
-  { title: 'Reads', sort: 'reads', cell: d => rate(d.reads), number: true, extra: true },
-  { title: 'Feed rows', sort: 'feed', cell: d => rate(d.feed, d.feed_line, `${text(d.name)}: feed rows`), number: true },
+  figure('Documents', 'docs', (n, d) => link(['databases', d.name, 'docs'], count(n))),
+  figure('Deleted', 'deleted', count, true),
+  figure('Size', 'bytes', bytes),
+  figure('Shards', 'shards', count, true),
+  figure('Indexes', 'indexes', (n, d) => link(['indexes'], count(n), { search: d.name }), true),
+  figure('Writes', 'writes', (v, d) => rate(v, d.write_line, `${text(d.name)}: documents written`)),
+  figure('Refused writes', 'refused', v => rate(v), true),
+  figure('Reads', 'reads', v => rate(v), true),
+  figure('Feed rows', 'feed', (v, d) => rate(v, d.feed_line, `${text(d.name)}: feed rows`)),
 ];
 
 const deletedAt = columns.findIndex(c => c.sort === 'deleted'),
@@ -64,7 +49,7 @@ const deletedAt = columns.findIndex(c => c.sort === 'deleted'),
  * and ends. The node counts those of small databases that have changed, when it is asked, and others on a click.
  */
 const conflictsOfAll = () => {
-  const known = new Map(); // Conflicts by database, with counting and old
+  const counted = new Map(); // Conflicts by database, with counting
   let rows = [],
     again = () => {},
     answered = '', // the figures of the rows that the answer is about
@@ -77,11 +62,7 @@ const conflictsOfAll = () => {
   const show = () => {
     if (!stopped) again();
   };
-  const learn = c => {
-    const before = known.get(c.database);
-    const old = c.documents === undefined && before && before.documents !== undefined && !c.error;
-    known.set(c.database, old ? { ...c, documents: before.documents, old } : c);
-  };
+  const learn = c => counted.set(c.database, c);
   const ask = async () => {
     timer = 0;
     last = Date.now();
@@ -92,7 +73,8 @@ const conflictsOfAll = () => {
       const found = (await read('conflicts', { database: names })).databases;
       found.forEach(learn);
       pause = askEvery;
-      if (found.length === names.length) answered = about; // otherwise some were not read in time
+      // Otherwise some were not read in time, or not again.
+      if (found.length === names.length && found.every(c => !c.at || c.large)) answered = about;
     } catch {
       pause = Math.min(askSeldom, 2 * pause); // the list says that the node or the store does not answer
     }
@@ -104,13 +86,13 @@ const conflictsOfAll = () => {
     timer = setTimeout(ask, Math.max(0, last + (document.hidden ? askSeldom : pause) - Date.now()));
   };
   const countOne = async name => {
-    const before = known.get(name);
-    known.set(name, { ...before, counting: true, error: '' });
+    const before = counted.get(name);
+    counted.set(name, { ...before, counting: true, error: '' });
     show();
     try {
       (await read('conflicts', { database: name, asked: true }, askedWithin)).databases.forEach(learn);
     } catch (e) {
-      known.set(name, { ...before, error: e.message });
+      counted.set(name, { ...before, error: e.message });
     }
     show();
   };
@@ -124,10 +106,12 @@ const conflictsOfAll = () => {
         : c.documents
           ? link(['databases', d.name, 'docs'], count(c.documents), { show: 'conflicts' })
           : '0';
-    if (n && !c.old) return n;
+    if (n && !c.at) return n;
     if (c.error && !c.entries) return el('span', { class: 'dim', title: text(c.error) }, '–');
+    const old = n ? [n, el('span', { class: 'dim' }, ' ', time(c.at), ' ')] : '';
+    if (n && !c.large) return old;
     return [
-      n ? [n, el('span', { class: 'dim' }, ' before the last changes ')] : '',
+      old,
       el(
         'button',
         {
@@ -150,8 +134,8 @@ const conflictsOfAll = () => {
       again = showAgain;
       rows = p.rows;
       const names = new Set(rows.map(d => d.name));
-      for (const name of known.keys()) if (!names.has(name)) known.delete(name); // a page back it is asked for again
-      for (const d of rows) d.conflicts = known.get(d.name);
+      for (const name of counted.keys()) if (!names.has(name)) counted.delete(name); // a page back it is asked for again
+      for (const d of rows) d.conflicts = counted.get(d.name);
       plan();
     },
     ends: () => {
@@ -267,8 +251,7 @@ const reshard = async (name, given) => {
 const one = (place, say, name) => {
   const conflicts = conflictsOfAll();
   let typed = false;
-  const of = { database: name },
-    shards = el('input', { type: 'number', min: 1, input: () => (typed = true) }),
+  const shards = el('input', { type: 'number', min: 1, input: () => (typed = true) }),
     wrong = el('p', { role: 'alert', class: 'bad' });
   place.append(
     section(
@@ -317,35 +300,16 @@ const one = (place, say, name) => {
       wrong,
     ),
   );
+  const part = (view, as, caption, columns, empty, read) =>
+    list(place, view, caption, columns, none(empty), say, { asks: true, more: { database: name }, as, read });
   const stops = [
     conflicts.ends,
-    list(place, 'databases', 'Figures', conflicts.columns, none('There is no such database.'), say, {
-      asks: true,
-      more: of,
-      as: 'figures.',
-      read: (p, again) => {
-        conflicts.seen(p, again);
-        if (p.rows.length) shardMaps.know(p.rows[0].shards);
-      },
+    part('databases', 'figures.', 'Figures', conflicts.columns, 'There is no such database.', (p, again) => {
+      conflicts.seen(p, again);
+      if (p.rows.length) shardMaps.know(p.rows[0].shards);
     }),
-    list(
-      place,
-      'indexes',
-      'Indexes',
-      indexColumns,
-      none('Its design documents have no views.'),
-      say,
-      { asks: true, more: of, as: 'indexes.' },
-    ),
-    list(
-      place,
-      'shards',
-      'Changes shards with listeners',
-      shardColumns,
-      none('No one listens to its changes.'),
-      say,
-      { asks: true, more: of, as: 'shards.' },
-    ),
+    part('indexes', 'indexes.', 'Indexes', indexColumns, 'Its design documents have no views.'),
+    part('shards', 'shards.', 'Changes shards with listeners', shardColumns, 'No one listens to its changes.'),
   ];
   const shardMaps = reshards(place, name, async now => {
     const twice = Math.min(2 * now, await mostShards());

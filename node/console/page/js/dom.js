@@ -121,6 +121,9 @@ export const redraw = (place, ...wanted) => {
 export const text = v => (v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v));
 export const count = v => (typeof v === 'number' ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : text(v));
 
+/** A value that may be absent. */
+export const known = (v, show) => (v === undefined ? '–' : show(v));
+
 export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
 
 export const bytes = v => {
@@ -173,7 +176,7 @@ export const serverTime = now => {
 
 const ago = t => {
   const s = (Date.now() + skew - t) / 1000;
-  return s < 1 ? 'now' : `${duration(s)} ago`;
+  return s < -1 ? `in ${duration(-s)}` : s < 1 ? 'now' : `${duration(s)} ago`;
 };
 
 /** A relative time, with the absolute one on hover. */

@@ -1,6 +1,9 @@
 // Views that are one list each.
-import { el, named, text, time, count, plural, bytes, link, badge, duration, measure, psql } from './dom.js';
-import { list } from './table.js';
+import {
+  el, named, section, text, time, known, count, plural, bytes, link, badge, duration, measure, psql, redraw,
+} from './dom.js';
+import { list, table } from './table.js';
+import { follow } from './source.js';
 import { eventsOf } from './stories.js';
 import { button } from './actions.js';
 
@@ -16,7 +19,7 @@ export const shardColumns = [
     cell: s => [database(s.database), el('span', { class: 'dim' }, ` shard ${text(s.shard)}`)],
   },
   { title: 'Actor on', sort: 'owner', cell: s => node(s.owner) },
-  { title: 'Listened to on', sort: 'node', cell: s => node(s.node), extra: true },
+  { title: 'Listened to on', sort: 'node', cell: s => node(s.node) },
   { title: 'State', sort: 'state', cell: s => [text(s.state), trouble(s.error)] },
   { title: 'Lag', sort: 'lag', cell: s => el('span', { class: s.lag >= 1 ? 'bad' : '' }, duration(s.lag)), number: true },
   {
@@ -83,7 +86,17 @@ export const indexColumns = [
 
 const jobColumns = [
   { title: 'Job', sort: 'id', cell: j => [el('span', { class: 'dim' }, `${text(j.type)} `), named(text(j.id))] },
-  { title: 'State', sort: 'state', cell: j => [badge(j.state), trouble(j.error)] },
+  {
+    title: 'State',
+    sort: 'state',
+    cell: j => [
+      badge(j.state),
+      j.state === 'pending' && j.failures
+        ? [': next attempt ', time(j.due), `, ${plural(j.failures, 'failed attempt')}`]
+        : '',
+      trouble(j.error),
+    ],
+  },
   { title: 'Worker', sort: 'worker', cell: j => (j.worker ? node(j.worker) : '') },
   {
     title: 'Failures',
@@ -123,7 +136,7 @@ const replicationColumns = [
   { title: 'To', sort: 'target', cell: r => text(r.target) || '–' },
   { title: 'State', sort: 'state', cell: r => [badge(r.state), trouble(r.error)] },
   { title: 'Written', sort: 'written', cell: r => count(r.written), number: true },
-  { title: 'Pending', sort: 'pending', cell: r => (r.pending === undefined ? '–' : count(r.pending)), number: true },
+  { title: 'Pending', sort: 'pending', cell: r => known(r.pending, count), number: true },
   {
     title: 'Refused',
     sort: 'failed',

@@ -1,8 +1,8 @@
 // The nodes, or one of them.
 import { el, none, bar, section, text, time, clock, link, measure, badge, redraw } from './dom.js';
 import { follow, read } from './source.js';
-import { facts, table } from './table.js';
-import { nodeColumns } from './overview.js';
+import { facts } from './table.js';
+import { nodeTable } from './overview.js';
 import { button } from './actions.js';
 import { plotsOf, range } from './plots.js';
 
@@ -13,11 +13,7 @@ const one = (n, series) => [
       ['State', badge(n.given_up ? 'failed' : n.state, text(n.text))],
       ['Started', n.started ? time(n.started) : ''],
       ['Last answer', n.last_answer ? time(n.last_answer) : ''],
-      ['Version', text(n.version)],
-      ['Engine', text(n.engine)],
-      ['HTTP', text(n.http)],
-      ['SQL', text(n.sql)],
-      ['Gossip', text(n.gossip)],
+      ...['Version', 'Engine', 'HTTP', 'SQL', 'Gossip'].map(k => [k, text(n[k.toLowerCase()])]),
       ['Roles', (n.roles || []).join(', ')],
       ['Clock', n.skew ? `${n.skew} s ahead` : ''],
       ['Store', text(n.store)],
@@ -42,7 +38,7 @@ const one = (n, series) => [
             member: n.name,
           })
         : '',
-      ...(n.state === 'ok' || n.state === 'degraded'
+      n.state === 'ok' || n.state === 'degraded'
         ? [
             button('Log more', `${n.name} writes debug lines to its log for ten minutes.`, {
               do: 'log_level',
@@ -56,7 +52,7 @@ const one = (n, series) => [
               { do: 'drain', node: n.name },
             ),
           ]
-        : []),
+        : '',
     ),
   ),
   n.now && series
@@ -84,27 +80,23 @@ export const nodes = (place, say, [name]) => {
   place.append(body);
   let running = null,
     series = null; // what nodes measure
-  const stop = follow(
-    'nodes',
-    {},
-    async s => {
-      const found = s.nodes.find(n => n.name === name);
-      if (found && !running) {
-        running = plotsOf([[tiles, plotted]], name);
-        place.append(bar(el('h2', {}, 'Plots'), range(running.again)), tiles);
-      }
-      if (found) series ||= await read('series').catch(() => null);
-      redraw(
-        body,
-        name === undefined
-          ? section('Nodes', table('Nodes', nodeColumns, s.nodes))
-          : found
-            ? one(found, series)
-            : section(name, none('There is no such node.')),
-      );
-    },
-    say,
-  );
+  const draw = async s => {
+    const found = s.nodes.find(n => n.name === name);
+    if (found && !running) {
+      running = plotsOf([[tiles, plotted]], name);
+      place.append(bar(el('h2', {}, 'Plots'), range(running.again)), tiles);
+    }
+    if (found) series ||= await read('series').catch(() => null);
+    redraw(
+      body,
+      name === undefined
+        ? section('Nodes', nodeTable(s.nodes, () => draw(s)))
+        : found
+          ? one(found, series)
+          : section(name, none('There is no such node.')),
+    );
+  };
+  const stop = follow('nodes', {}, draw, say);
   return () => {
     running?.stop();
     stop();

@@ -1,10 +1,11 @@
 // The first screen: is all well, what is not, and how much is going on.
-import { el, section, text, time, count, plural, measure, badge, link, duration, bytes, psql, redraw } from './dom.js';
+import { el, dim, section, text, time, count, plural, measure, badge, link, duration, psql, redraw } from './dom.js';
+import { given, note } from './address.js';
 import { follow } from './source.js';
 import { plotsOf } from './plots.js';
 import { spark } from './plot.js';
 import { table } from './table.js';
-import { dim, storyLines, eventColumns } from './stories.js';
+import { storyLines, eventColumns } from './stories.js';
 
 const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflicts', 'http_failed'];
 
@@ -32,35 +33,52 @@ const told = (title, list) =>
 
 const number = (what, n) => link([what], n === null ? `unknown number of ${what}` : plural(n, what.slice(0, -1)));
 
-const now = (n, name, unit) => (n.now && name in n.now ? measure(n.now[name], unit) : '–');
+const value = (n, name) => (n.now || {})[name];
+const now = (n, name, unit) => measure(value(n, name), unit);
 const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.name)}: ${what}`, unit), now(n, name, unit)];
+const gauge = (title, sort, extra, cell = n => now(n, sort, '')) => ({ title, sort, extra, cell, number: true });
+const room = (title, sort, extra) => gauge(title, sort, extra, n => (value(n, sort) ? now(n, sort, 'B') : '–'));
 
-/** The columns of nodes. */
-export const nodeColumns = [
+const nodeColumns = [
   {
     title: 'Node',
+    sort: 'name',
     cell: n => [link(['nodes', n.name], text(n.name)), n.self ? dim(' asked') : ''],
   },
-  { title: 'State', cell: n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)) },
+  {
+    title: 'State',
+    sort: 'state',
+    cell: n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)),
+  },
   {
     title: 'Up',
+    sort: 'started',
     cell: n =>
       n.started ? el('span', { title: text(n.started) }, duration((Date.now() - Date.parse(n.started)) / 1000)) : '',
   },
-  { title: 'Writes', cell: n => drawn(n, 'docs_written', 'documents written', '/s'), number: true },
-  { title: 'Feeds', cell: n => now(n, 'listeners', ''), number: true },
-  { title: 'Actors', cell: n => now(n, 'actors', ''), number: true, extra: true },
-  { title: 'Mailboxes', cell: n => now(n, 'mailbox', ''), number: true, extra: true },
-  { title: 'Processors', cell: n => drawn(n, 'cpu', 'processors in use', ''), number: true },
-  { title: 'Memory', cell: n => (n.now && n.now.resident ? bytes(n.now.resident) : '–'), number: true },
-  {
-    title: 'Disk left',
-    cell: n => (n.now && n.now.disk_free ? bytes(n.now.disk_free) : '–'),
-    number: true,
-    extra: true,
-  },
-  { title: 'Version', cell: n => el('span', { class: 'short' }, text(n.version)), extra: true },
+  gauge('Writes', 'docs_written', false, n => drawn(n, 'docs_written', 'documents written', '/s')),
+  gauge('Feeds', 'listeners'),
+  gauge('Actors', 'actors', true),
+  gauge('Mailboxes', 'mailbox', true),
+  gauge('Processors', 'cpu', false, n => drawn(n, 'cpu', 'processors in use', '')),
+  room('Memory', 'resident'),
+  room('Disk left', 'disk_free', true),
+  { title: 'Version', sort: 'version', cell: n => el('span', { class: 'short' }, text(n.version)), extra: true },
 ];
+
+/** The table of nodes, sorted as the address says. A click on a column changes that, and calls again. */
+export const nodeTable = (nodes, again) => {
+  const sort = given().get('sort'),
+    desc = given().get('desc') === 'true',
+    column = nodeColumns.find(c => c.sort === sort),
+    of = n => n[sort] ?? value(n, sort) ?? -Infinity,
+    rows = column ? [...nodes].sort((a, b) => ((of(a) > of(b)) - (of(a) < of(b))) * (desc ? -1 : 1)) : nodes;
+  const by = c => {
+    note({ sort: c, desc: (c === sort ? !desc : nodeColumns.find(k => k.sort === c).number) && 'true' });
+    again();
+  };
+  return table('Nodes', nodeColumns, rows, { sort, desc, by });
+};
 
 const tasks = list =>
   table(
@@ -113,11 +131,11 @@ export const overview = (place, say) => {
   const stop = follow(
     'overview',
     {},
-    o => {
+    function draw(o) {
       redraw(
         body,
         told('Needs attention', o.attention),
-        section('Nodes', table('Nodes', nodeColumns, o.nodes)),
+        section('Nodes', nodeTable(o.nodes, () => draw(o))),
         o.tasks.length ? section('Under way', tasks(o.tasks)) : '',
         o.databases === 0 && o.state !== 'failed'
           ? empty((o.nodes.find(n => n.self) || {}).sql)

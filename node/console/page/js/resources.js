@@ -1,5 +1,5 @@
 // What nodes say about their store and their JavaScript, and the settings in force.
-import { el, none, dim, bar, section, text, time, count, bytes, measure, link, duration, badge, redraw }
+import { el, none, dim, bar, section, text, time, known, count, bytes, measure, link, duration, badge, redraw }
   from './dom.js';
 import { follow } from './source.js';
 import { table, list } from './table.js';
@@ -7,7 +7,6 @@ import { plotsOf, range } from './plots.js';
 import { button } from './actions.js';
 
 const absent = s => (s.absent || []).map(a => el('p', { class: 'warn' }, `without ${text(a.node)}: ${text(a.reason)}`));
-const known = (v, show) => (v === undefined ? '–' : show(v));
 const ofNode = { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) };
 const ms = v => measure(v, 'ms');
 

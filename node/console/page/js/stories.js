@@ -1,10 +1,8 @@
 // Events and stories.
-import { el, section, text, time, clock, duration, badge, count, redraw } from './dom.js';
+import { el, dim, section, text, time, clock, duration, badge, count, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table } from './table.js';
 
-/** What matters less. */
-export const dim = (...inner) => el('span', { class: 'dim' }, inner);
 const details = s => (s ? el('details', {}, el('summary', { class: 'dim' }, 'details'), el('pre', {}, text(s))) : '');
 
 /** The steps of a story, with the seconds since its beginning. */
