@@ -337,8 +337,8 @@ func (n own) shownReplications(ctx context.Context) (rows iter.Seq[state.Replica
 		for _, r := range list.All {
 			if !yield(state.Replication{ID: r.ID, State: r.State, Source: r.Source, Target: r.Target,
 				Database: r.Database, Document: r.Document, User: r.User, Node: r.Node, Continuous: r.Continuous,
-				Started: moment(r.Began), Changed: moment(r.Changed), Read: r.Read, Written: r.Written, Failed: r.Failed,
-				Pending: r.Pending, Errors: r.Errors, Error: r.Reason}) {
+				Started: moment(r.Began), Changed: moment(r.Changed), Read: r.Read, Written: r.Written,
+				Failed: r.Failed, Pending: r.Pending, Errors: r.Errors, Error: r.Reason}) {
 				return
 			}
 		}

@@ -391,7 +391,7 @@ func TestReplications(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	p.lost = errors.New("the store sleeps")
-	if _, err := console.Replications(t.Context(), consoles[0], table.Query{}); err != p.lost {
+	if _, err := console.Replications(t.Context(), consoles[0], table.Query{}); !errors.Is(err, p.lost) {
 		t.Errorf("without a store: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// sharedFor is how long a list is given to all who ask for it. One that takes long is given for up to longestShared,
-	// so that making them takes no more than a part of the time: one in shareOf.
+	// sharedFor is how long a list is given to all who ask for it. One that takes long is given for up to
+	// longestShared, so that making them takes no more than a part of the time: one in shareOf.
 	sharedFor     = time.Second
 	longestShared = 10 * time.Second
 	shareOf       = 20
@@ -26,7 +26,8 @@ const (
 	// maxAgain is how many databases that were read before are looked at for a list, those first that were not for
 	// longest.
 	maxAgain = 200
-	// MaxEnded bounds the ended replications that are remembered, each in some 600 bytes, and reasonLength their reasons.
+	// MaxEnded bounds the ended replications that are remembered, each in some 600 bytes, and reasonLength what is kept
+	// of their reasons.
 	MaxEnded     = 20_000
 	reasonLength = 500
 	// keptFor is how long all is remembered when nobody asks any more.
