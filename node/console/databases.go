@@ -15,7 +15,7 @@ import (
 
 const (
 	// knownFor is how long what was read about a database is shown without reading it again, if nothing is written to
-	// it. One that is written is read again after shownFor if it is shown, and after sortedFor to be sorted with others.
+	// it. One that is written is read again after shownFor if it is shown, and after sortedFor to be sorted.
 	knownFor  = 20 * time.Second
 	shownFor  = time.Second
 	sortedFor = 5 * time.Second
