@@ -58,9 +58,7 @@ func TestQuery_roundTrips(t *testing.T) {
 	for i := range docs {
 		edits = append(edits, edit(t, fmt.Sprintf(`{"_id":"doc%04d","n":%d}`, i, i)))
 	}
-	if _, err := d.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mustBulk(t, d, edits, layer.WriteOptions{})
 	ix := d.Index(mustDesign(t, d, "v"))
 	build(t, ix, 1, docs)
 	var keys [][]byte
@@ -131,9 +129,7 @@ func TestAllDocs_RowConflicts(t *testing.T) {
 			edits = append(edits, edit(t, fmt.Sprintf(`{"_id":%q,"_rev":"3-c","_deleted":true}`, id)))
 		}
 	}
-	if _, err := d.Bulk(t.Context(), edits, layer.WriteOptions{Replicated: true}); err != nil {
-		t.Fatal(err)
-	}
+	mustBulk(t, d, edits, layer.WriteOptions{Replicated: true})
 	before := e.clock.Load()
 	result, err := d.AllDocs(t.Context(), layer.AllDocsOptions{Limit: -1, RowConflicts: true})
 	if err != nil {

@@ -63,7 +63,8 @@ func TestView_List(t *testing.T) {
 		revs[id] = rev
 	}
 	const completed = `,"_replication_state":"completed","_replication_state_time":"2026-11-30T01:02:03Z",` +
-		`"_replication_stats":{"docs_read":7,"docs_written":5,"doc_write_failures":2,"start_time":"2026-11-30T01:00:00Z"}`
+		`"_replication_stats":{"docs_read":7,"docs_written":5,"doc_write_failures":2,` +
+		`"start_time":"2026-11-30T01:00:00Z"}`
 	one, two := create("_replicator"), create("x/_replicator")
 	write(one, "waits", "", false)
 	write(one, "_design/d", completed, false)

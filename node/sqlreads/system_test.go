@@ -23,7 +23,8 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	s.System = s.SystemTables(sqlreads.Node{
 		Members: func() []cluster.Member {
 			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g",
-				Version: "v", Roles: []string{"r"}}, {Name: "two", Status: cluster.Left, GivenUp: true, GoneSince: &failed},
+				Version: "v", Roles: []string{"r"}},
+				{Name: "two", Status: cluster.Left, GivenUp: true, GoneSince: &failed},
 				{Name: "three", Status: cluster.Left, GoneSince: &failed}}
 		},
 		Actors: func(_ context.Context, visit func(state.Actor) bool) ([]state.Absent, error) {

@@ -110,7 +110,8 @@ func TestStories(t *testing.T) {
 		stories := events.Stories(events.Merge(lists...))
 		if len(stories) != 2 || !strings.HasSuffix(stories[0].Text, "3 jobs resumed 12:00:03.9") ||
 			stories[0].Lines[1].Text != "2 jobs go on at n1" || !stories[0].Lines[1].Until.Equal(at(3.7)) ||
-			fmt.Sprint(stories[0].Lines[1].Jobs) != "[index orders/3 index orders/1]" || !strings.Contains(stories[1].Text, "1 job resumed 11:59:33.0") {
+			fmt.Sprint(stories[0].Lines[1].Jobs) != "[index orders/3 index orders/1]" ||
+			!strings.Contains(stories[1].Text, "1 job resumed 11:59:33.0") {
 			t.Errorf("stories %+v", stories)
 		}
 	})
@@ -556,7 +557,8 @@ func TestStories_takeovers(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s%s %s %d", l.At.Format("05.0"), until, l.Text, len(l.Jobs)))
 	}
-	want = []string{"13.0 n3 was last heard 0", "14.0-15.2 13 jobs go on at n2 11", "15.0 n3 has not answered for 2.0 s 0",
+	want = []string{"13.0 n3 was last heard 0",
+		"14.0-15.2 13 jobs go on at n2 11", "15.0 n3 has not answered for 2.0 s 0",
 		"16.0-27.6 9 jobs go on at n1 9", "17.0 n3 has not answered for 4.0 s and was given up 0",
 		"20.0 n3 is back, gone for 3.0 s 0"}
 	if !slices.Equal(got, want) {
@@ -577,7 +579,8 @@ func TestMerge_once(t *testing.T) {
 		stranger := of(node, s+3, state.WrongSecret, "", "10.0.0.9")
 		stranger.Repeated, stranger.Until = i, since(s+4)
 		lists = append(lists, []state.Event{of(node, s, state.DiskLow, "disk_full", ""),
-			of(node, s+1, state.Degraded, "memory_short", ""), stranger, of(node, s+200, state.Recovered, "disk_full", ""),
+			of(node, s+1, state.Degraded, "memory_short", ""), stranger,
+			of(node, s+200, state.Recovered, "disk_full", ""),
 			of(node, s+300, state.DiskLow, "disk_full", "")})
 	}
 	lists[2] = append(lists[2], of("n3", 50, state.WrongSecret, "", "10.0.0.10"))

@@ -68,10 +68,11 @@ func value[T any](p *browser.Page, expression string) (v T) {
 // Only a statement that is known to its end can be opened to be run: the rest could be what limits it.
 func TestPage_cutStatements(t *testing.T) {
 	api := answers()
-	api["sessions"] = map[string]any{"now": time.Now(), "total": 3, "absent": []state.Absent{}, "rows": []state.Session{
-		{Node: "n1", PID: 1, Statement: "SELECT 1"},
-		{Node: "n1", PID: 2, Statement: "DELETE FROM docs -- ", Cut: true},
-		{Node: "n1", PID: 3, Statement: "DELETE FROM docs …"}}} // from a node of an earlier version
+	api["sessions"] = map[string]any{"now": time.Now(), "total": 3, "absent": []state.Absent{},
+		"rows": []state.Session{
+			{Node: "n1", PID: 1, Statement: "SELECT 1"},
+			{Node: "n1", PID: 2, Statement: "DELETE FROM docs -- ", Cut: true},
+			{Node: "n1", PID: 3, Statement: "DELETE FROM docs …"}}} // from a node of an earlier version
 	url, _, _ := caring(t, api)
 	p := browser.Start(t).Open(url+"/_dashboard/#/sessions", browser.View{})
 	defer p.Close()
@@ -434,20 +435,24 @@ func TestPage_units(t *testing.T) {
 // most of those.
 func TestPage_plan(t *testing.T) {
 	p := module(t)
-	const plan = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 9, 'Plan Rows': 10, 'Actual Rows': 5, 'Actual Loops': 1,
+	const plan = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 9, 'Plan Rows': 10, 'Actual Rows': 5,
+		'Actual Loops': 1,
 		Plans: [{ 'Node Type': 'Seq Scan', 'Total Cost': 8, 'Plan Rows': 100, 'Actual Rows': 5, 'Actual Loops': 2,
 		'Rows Examined': 1000 }, { 'Node Type': 'Result', 'Total Cost': 4.5, 'Plan Rows': 1, 'Actual Rows': 20,
 		'Actual Loops': 0 }] } }]`
 	drawn := func(plan string) string {
-		return strings.Join(value[[]string](p, `import('/_dashboard/js/plan.js').then(m => [...m.planTree(JSON.stringify(
+		return strings.Join(value[[]string](p, `import('/_dashboard/js/plan.js').then(m =>
+			[...m.planTree(JSON.stringify(
 			`+plan+`))[0].querySelectorAll('.step')].map(e => e.querySelector('.dim').textContent + ' ' +
 			Math.round(e.querySelector('progress').value) + ' %'))`), "; ")
 	}
-	if got, want := drawn(plan), "5 rows, about 10 expected · cost 9 0 %; 5 rows in each of 2 runs, about 100 expected, "+
+	if got, want := drawn(plan), "5 rows, about 10 expected · cost 9 0 %; 5 rows in each of 2 runs, "+
+		"about 100 expected, "+
 		"1,000 examined · cost 8 100 %; 20 rows, about 1 expected · cost 4.5 0 %"; got != want {
 		t.Errorf("the plan is %s, want %s", got, want)
 	}
-	const expected = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 8, 'Plan Rows': 10, Plans: [{ 'Node Type': 'Seq Scan',
+	const expected = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 8, 'Plan Rows': 10,
+		Plans: [{ 'Node Type': 'Seq Scan',
 		'Total Cost': 2, 'Plan Rows': 100 }] } }]`
 	if got, want := drawn(expected), "about 10 rows · cost 8 100 %; about 100 rows · cost 2 25 %"; got != want {
 		t.Errorf("the plan is %s, want %s", got, want)
@@ -459,10 +464,12 @@ func TestPage_chartLabels(t *testing.T) {
 	p := module(t)
 	for _, c := range []struct{ names, want string }{
 		{`['Berlin', 'Paris', 'Rome']`, "Berlin Paris Rome"},
-		{`Array.from({ length: 12 }, (_, i) => 'month ' + i)`, "month 0 month 1 month 2 month 3 month 4 month 5 month 6 " +
-			"month 7 month 8 month 9 month 10 month 11"},
-		{`Array.from({ length: 100 }, (_, i) => 'n' + i)`, "n0 n4 n8 n12 n16 n20 n24 n28 n32 n36 n40 n44 n48 n52 n56 n60 " +
-			"n64 n68 n72 n76 n80 n84 n88 n92 n96"},
+		{`Array.from({ length: 12 }, (_, i) => 'month ' + i)`,
+			"month 0 month 1 month 2 month 3 month 4 month 5 month 6 " +
+				"month 7 month 8 month 9 month 10 month 11"},
+		{`Array.from({ length: 100 }, (_, i) => 'n' + i)`,
+			"n0 n4 n8 n12 n16 n20 n24 n28 n32 n36 n40 n44 n48 n52 n56 n60 " +
+				"n64 n68 n72 n76 n80 n84 n88 n92 n96"},
 		{`['x'.repeat(90)]`, strings.Repeat("x", 40)},
 	} {
 		var got struct {
@@ -497,7 +504,8 @@ func TestPage_headers(t *testing.T) {
 		p.Wait(`location.hash.includes('sort=bytes')`)
 		p.Eval(`history.replaceState(null, '', '#/databases')`, nil)
 	}
-	p.Eval(`(e => { const b = e.getBoundingClientRect(), at = document.elementFromPoint(b.left + 1, b.top + b.height / 2);
+	p.Eval(`(e => { const b = e.getBoundingClientRect(),
+		at = document.elementFromPoint(b.left + 1, b.top + b.height / 2);
 		if (at !== e) throw new Error('there is ' + at.outerHTML); })(`+header+`)`, nil)
 	sorts(header + `.click()`)
 	sorts(header + `.querySelector('button').click()`) // as Enter does
@@ -517,7 +525,8 @@ func TestPage_psql(t *testing.T) {
 	p.WaitText("Try: psql -h 10.0.0.7 -p 7433 -d orders")
 	for address, want := range map[string]string{"0.0.0.0:5433": "psql -h 127.0.0.1 -p 5433",
 		"[::]:1": "psql -h 127.0.0.1 -p 1", "[fd00::7]:2": "psql -h fd00::7 -p 2", "db:3": "psql -h db -p 3"} {
-		if got := value[string](p, `import('/_dashboard/js/dom.js').then(d => d.psql(`+quoted(address)+`))`); got != want {
+		got := value[string](p, `import('/_dashboard/js/dom.js').then(d => d.psql(`+quoted(address)+`))`)
+		if got != want {
 			t.Errorf("%s is %s, want %s", address, got, want)
 		}
 	}

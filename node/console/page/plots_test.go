@@ -106,7 +106,8 @@ func TestPage_plotsGrow(t *testing.T) {
 	if got := value[int](p, `document.querySelectorAll('.key').length`); got != 4*6 {
 		t.Errorf("there are %d keys", got)
 	}
-	p.Eval(`(e => { e.value = '900'; e.dispatchEvent(new Event('change')) })(document.querySelector('#view select'))`, nil)
+	p.Eval(`(e => { e.value = '900'; e.dispatchEvent(new Event('change')) })(
+		document.querySelector('#view select'))`, nil)
 	pass(p, time.Second)
 	is(360) // of another range it knows nothing
 }

@@ -23,7 +23,8 @@ func TestPage_sortedNodes(t *testing.T) {
 	defer p.Close()
 	shows := func(p *browser.Page, want string) {
 		t.Helper()
-		p.Wait(`[...document.querySelectorAll('td[data-name=Node]')].map(td => td.innerText).join(' ') === ` + quoted(want))
+		p.Wait(`[...document.querySelectorAll('td[data-name=Node]')].map(td => td.innerText).join(' ') === ` +
+			quoted(want))
 	}
 	shows(p, "n1 n2 n3 n4")
 	for _, c := range []struct{ column, want, order string }{
@@ -60,7 +61,8 @@ func TestPage_feedCards(t *testing.T) {
 	defer p.Close()
 	for _, width := range []int{360, 901, 1024, 1100} {
 		p.Resize(width, 740)
-		p.Wait(`[...document.querySelectorAll('td[data-name="Listened to on"]')].map(td => td.innerText.trim()).join()` +
+		p.Wait(`[...document.querySelectorAll('td[data-name="Listened to on"]')].map(td =>
+			td.innerText.trim()).join()` +
 			` === 'n1,n2' && document.querySelector('td[data-name="Listened to on"]').offsetHeight > 0`)
 		fits(t, p, "feeds", width)
 	}

@@ -75,7 +75,8 @@ func TestPage_conflicts(t *testing.T) {
 	page := func(orders state.Conflicts) state.ConflictsPage {
 		orders.Database, orders.Entries, orders.Large = "orders", 1_234_579, true
 		return state.ConflictsPage{Now: time.Now(), Databases: []state.Conflicts{
-			{Database: "customers", Documents: pointer(int64(17)), Entries: 40, At: pointer(time.Now().Add(-2 * time.Minute))},
+			{Database: "customers", Documents: pointer(int64(17)), Entries: 40,
+				At: pointer(time.Now().Add(-2 * time.Minute))},
 			{Database: "invoices", Documents: pointer(int64(0)), Entries: 3}, orders}} // sessions was not read in time
 	}
 	api["conflicts"] = page(state.Conflicts{})

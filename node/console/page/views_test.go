@@ -10,7 +10,10 @@ import (
 
 // views are what each view shows of answers.
 var views = map[string][]string{
-	"": {"asked n1 as anna", "Lately", "n4 left 11:00:01.0, back", "2 jobs go on at n3, the last at ", "index a/1\nindex b/1", `href="#/databases/a%2Fb/failures/_design%2Fby"`, `class="spark"`, "in the last 15 minutes, at most 1,500/s", "2 nodes up; 2 things need attention", "n2 silent 12:00:01.0, given up 12:00:03.4, 14 shards to n1 and n3",
+	"": {"asked n1 as anna", "Lately", "n4 left 11:00:01.0, back", "2 jobs go on at n3, the last at ",
+		"index a/1\nindex b/1", `href="#/databases/a%2Fb/failures/_design%2Fby"`, `class="spark"`,
+		"in the last 15 minutes, at most 1,500/s", "2 nodes up; 2 things need attention",
+		"n2 silent 12:00:01.0, given up 12:00:03.4, 14 shards to n1 and n3",
 		"documents written", "n1 asked", "works", "1,204/s", "212 MB", "42 %", "10,000 databases", "and 42 more until",
 		"live"},
 	"nodes": {"n1", "1,204/s"},

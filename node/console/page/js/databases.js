@@ -134,7 +134,7 @@ const conflictsOfAll = () => {
       again = showAgain;
       rows = p.rows;
       const names = new Set(rows.map(d => d.name));
-      for (const name of counted.keys()) if (!names.has(name)) counted.delete(name); // a page back it is asked for again
+      for (const name of counted.keys()) if (!names.has(name)) counted.delete(name); // asked for again a page back
       for (const d of rows) d.conflicts = counted.get(d.name);
       plan();
     },
