@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // A worker that may take no more jobs lets those of a dead worker wait: they are shown as what they are, and whoever is
@@ -127,7 +128,8 @@ func TestStore_Report(t *testing.T) {
 		}
 		e.armed.Store(false)
 	}
-	if reports != 2 {
+	// With injected faults, a renewal is sometimes repeated for another reason than the report.
+	if reports < 2 || reports > 2 && !faultkv.Enabled() {
 		t.Errorf("%d transactions of two renewals, with a report during each", reports)
 	}
 	if j, w, err := s.Job(t.Context(), "t", "b"); err != nil || string(j.Progress) != `{"n":2}` {
