@@ -395,7 +395,7 @@ func TestWarm_Resume(t *testing.T) {
 	db, place := newDatabase("cities"), &placing{}
 	s := start(t, newStore(t, db), func(o *actors.Options) {
 		keepWarm(o)
-		o.Placer, o.WarmFor = place, time.Second
+		o.Placer = place
 	})
 	running := func(want bool) func() string {
 		return func() string {
@@ -414,7 +414,7 @@ func TestWarm_Resume(t *testing.T) {
 		}
 	}
 	commits(db, "a", 5)
-	s.Resume(db, db.design, time.Now().Add(-2*time.Second))
+	s.Resume(db, db.design, time.Now().Add(-2*time.Minute))
 	none("long after it was in use")
 	place.away.Store(true)
 	s.Resume(db, db.design, time.Now())
