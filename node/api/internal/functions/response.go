@@ -26,6 +26,9 @@ type response struct {
 // framing has the headers of how a response is sent, which functions cannot set.
 var framing = []string{"Connection", "Content-Length", "Keep-Alive", "Trailer", "Transfer-Encoding", "Upgrade"}
 
+// oneLine replaces line breaks, which would end a header.
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
 // maxNested is how deep the lists of a body may be nested.
 const maxNested = 32
 
@@ -70,7 +73,7 @@ func (r *response) take(name string, value gjson.Result) error {
 	case name == "headers" && value.IsObject():
 		value.ForEach(func(name, value gjson.Result) bool {
 			if key := http.CanonicalHeaderKey(name.Str); key != "" && !slices.Contains(framing, key) {
-				r.header[key] = []string{strings.NewReplacer("\r", " ", "\n", " ").Replace(value.String())}
+				r.header[key] = []string{oneLine.Replace(value.String())}
 			}
 			return true
 		})

@@ -189,7 +189,7 @@ func (r *rewrite) takePath(path string, hasQuery bool) error {
 func (r *rewrite) answer(q *call.Request, text []byte) error {
 	out := response{code: r.code, header: http.Header{}, body: text, contentType: "text/plain; charset=utf-8"}
 	for _, h := range r.headers {
-		out.set(h.Name, strings.NewReplacer("\r", " ", "\n", " ").Replace(h.Value))
+		out.set(h.Name, oneLine.Replace(h.Value))
 	}
 	for _, name := range framing {
 		delete(out.header, name)

@@ -107,7 +107,7 @@ func (r *rowsQuery) readBody(q *call.Request, singleKey bool, keysNoList string)
 // that key.
 func (r *rowsQuery) takeParams(ps call.Params, singleKey bool) error {
 	for _, p := range ps {
-		v := value{text: p.Value, shown: quoted(p.Value)}
+		v := value{text: p.Value}
 		switch p.Name {
 		case "key", "keys", "startkey", "start_key", "endkey", "end_key":
 			json, err := decode.Text(p.Value)
@@ -132,19 +132,31 @@ func (r *rowsQuery) takeBody(body gjson.Result, singleKey bool) (err error) {
 	return err
 }
 
-// value is a parameter's value: its text, and its JSON if it is valid. shown is how error messages show it, as in
-// CouchDB.
+// value is a parameter's value: its text, and its JSON if it is valid.
 type value struct {
-	text, shown string
-	json        gjson.Result
+	text   string
+	json   gjson.Result
+	inBody bool // it is a member of the body, not of the query string
 }
 
 // jsonValue returns the value of a member of a body. A string is not a number, even if it looks like one.
 func jsonValue(v gjson.Result) value {
 	if v.Type == gjson.String {
-		return value{text: v.Str, shown: "<<" + quoted(v.Str) + ">>", json: v}
+		return value{text: v.Str, json: v, inBody: true}
 	}
-	return value{text: v.Raw, shown: v.Raw, json: v}
+	return value{text: v.Raw, json: v, inBody: true}
+}
+
+// shown returns v as error messages show it, as in CouchDB.
+func (v *value) shown() string {
+	switch {
+	case !v.inBody:
+		return quoted(v.text)
+	case v.json.Type == gjson.String:
+		return "<<" + quoted(v.text) + ">>"
+	default:
+		return v.text
+	}
 }
 
 func (v *value) bool() (bool, error) {
@@ -154,17 +166,17 @@ func (v *value) bool() (bool, error) {
 	case "false":
 		return false, nil
 	}
-	return false, fault.BadQuery("Invalid boolean parameter: %s", v.shown)
+	return false, fault.BadQuery("Invalid boolean parameter: %s", v.shown())
 }
 
 // count parses a number that must not be negative.
 func (v *value) count() (int, error) {
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil || v.json.Type == gjson.String {
-		return 0, fault.BadQuery("Invalid value for integer: %s", v.shown)
+		return 0, fault.BadQuery("Invalid value for integer: %s", v.shown())
 	}
 	if n < 0 {
-		return 0, fault.BadQuery("Invalid value for positive integer: %s", v.shown)
+		return 0, fault.BadQuery("Invalid value for positive integer: %s", v.shown())
 	}
 	return int(n), nil
 }
@@ -314,10 +326,12 @@ func appendNumberOrNull(dst []byte, n int64) []byte {
 	return strconv.AppendInt(dst, n, 10)
 }
 
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // quoted formats v as Erlang prints a string, for CouchDB's messages.
 func quoted(v string) string {
 	if v == "" {
 		return "[]"
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
+	return `"` + escapes.Replace(v) + `"`
 }
