@@ -186,8 +186,12 @@ func TestStore_Claim_someOnce(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	if len(claimed) != jobs || by["a"] < jobs/10 || by["b"] < jobs/10 {
+	if len(claimed) != jobs {
 		t.Errorf("%d of %d jobs were claimed: %v", len(claimed), jobs, by)
+	}
+	// A worker whose attempts fail by injected faults may find that others were faster.
+	if !faultkv.Enabled() && (by["a"] < jobs/10 || by["b"] < jobs/10) {
+		t.Errorf("of %d jobs were claimed: %v", jobs, by)
 	}
 	for j, err := range s.Jobs(t.Context()) {
 		if err != nil || j.State != layer.JobRunning || j.Worker != claimed[j.ID] {
