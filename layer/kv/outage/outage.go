@@ -1,10 +1,10 @@
 // Package outage lets transactions fail at once while the store does not answer. An engine whose transactions each wait
 // for a store that is away, such as FoundationDB's client, would let every request wait for its whole timeout.
 //
-// A guard reads one key every second. Once no read has been answered for as long as the store may be silent, new
-// transactions fail with CodeUnreachable, without asking the store, and so do those that wait for a read. Only commits
-// that are under way are left alone: they may still happen. From then on the guard always has a read under way, so that
-// it notices within a second that the store answers again.
+// A guard reads one key every second. Once it has waited two seconds for an answer, new transactions fail with
+// CodeUnreachable, without asking the store. Once it has waited for as long as the store may be silent, so do those that
+// wait for a read. Only commits that are under way are left alone: they may still happen. From then on the guard always
+// has a read under way, so that it notices within a second that the store answers again.
 package outage
 
 import (
@@ -22,7 +22,8 @@ var _ kv.Degrader = (*Engine)(nil)
 type Options struct {
 	// Key is read. It need not exist.
 	Key []byte
-	// Silence is how long the store may be silent. 0 means 5 seconds.
+	// Silence is how long the store may be silent before transactions that have begun fail. Those that begin later than
+	// two fifths of it, at most two seconds, fail at once. 0 means 5 seconds.
 	Silence time.Duration
 }
 
@@ -54,6 +55,9 @@ type Engine struct {
 type state struct {
 	lost *kv.Error // what transactions fail with; nil while the store answers
 	lock time.Time // since when the store is locked, if that is why it is lost
+	// doubted is what new transactions fail with while the store has been silent for some time, but not yet for as long
+	// as it may be; nil otherwise.
+	doubted atomic.Pointer[kv.Error]
 	// ctx ends, with lost as its cause, when the store is found to be away.
 	ctx context.Context
 	end context.CancelCauseFunc
@@ -88,7 +92,7 @@ func (e *Engine) watch(ctx context.Context) {
 			within, pause = min(patience, e.o.Silence), again
 		}
 		began, before := time.Now(), e.commits()
-		said := e.read(ctx, within)
+		said := e.read(ctx, within, before)
 		switch {
 		case said != isLocked:
 			lockSeen = time.Time{}
@@ -106,7 +110,7 @@ func (e *Engine) watch(ctx context.Context) {
 				e.lose("the store is locked", lockSeen, lockSeen)
 			}
 		case !lost && e.commits() == before: // a slow store is not away
-			e.lose("the store does not answer", began, time.Time{})
+			e.lose(silent, began, time.Time{})
 			continue
 		}
 		select {
@@ -118,9 +122,41 @@ func (e *Engine) watch(ctx context.Context) {
 
 // lose makes transactions fail from now on. lock is when the store was locked, if it is.
 func (e *Engine) lose(what string, since, lock time.Time) {
-	away := newState(kv.NewError(kv.CodeUnreachable, what+" since "+since.UTC().Format(time.RFC3339), nil))
+	away := newState(unreachable(what, since))
 	away.lock = lock
 	e.state.Swap(away).end(away.lost)
+}
+
+const silent = "the store does not answer"
+
+func unreachable(what string, since time.Time) *kv.Error {
+	return kv.NewError(kv.CodeUnreachable, what+" since "+since.UTC().Format(time.RFC3339), nil)
+}
+
+// doubt makes new transactions fail when an answer takes so long that the store is likely to be away, until stop is
+// called.
+func (e *Engine) doubt(before int64) (stop func()) {
+	s, began := e.state.Load(), time.Now()
+	ctx, answered := context.WithCancel(context.Background())
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		// In two steps: if this process was stopped meanwhile, the answer comes before the second.
+		for range 2 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(min(2*time.Second, 2*e.o.Silence/5) / 2):
+			}
+		}
+		if e.commits() == before { // a slow store is not away
+			s.doubted.Store(unreachable(silent, began))
+		}
+	})
+	return func() {
+		answered()
+		waiting.Wait()
+		s.doubted.Store(nil)
+	}
 }
 
 // sign is what a read says about the store.
@@ -132,8 +168,9 @@ const (
 	isLocked
 )
 
-// read asks the store for a sign of life.
-func (e *Engine) read(ctx context.Context, within time.Duration) sign {
+// read asks the store for a sign of life. before is the number of commits so far.
+func (e *Engine) read(ctx context.Context, within time.Duration, before int64) sign {
+	defer e.doubt(before)()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	tx := e.below.Begin(ctx)
@@ -163,8 +200,10 @@ func (e *Engine) commits() int64 { return e.Tally().Counted().Commits }
 // Begin implements kv.Engine.
 func (e *Engine) Begin(ctx context.Context) kv.Transaction {
 	s := e.state.Load()
-	if s.lost != nil {
-		return refused{s.lost}
+	for _, err := range []*kv.Error{s.lost, s.doubted.Load()} {
+		if err != nil {
+			return refused{err}
+		}
 	}
 	t := &transaction{}
 	ctx, t.cancel = context.WithCancelCause(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,12 +35,27 @@ func TestGuard(t *testing.T) {
 				t.Fatalf("an answer after %v: %v", took, err)
 			}
 		}
+		waits := func() {
+			if took, err := ask(); err != nil || took == 0 {
+				t.Errorf("an answer after %v: %v", took, err)
+			}
+		}
 		works()
-		for _, away := range []time.Duration{3 * time.Second, 10 * time.Second, time.Hour} {
+		for _, away := range []time.Duration{4 * time.Second, 10 * time.Second, time.Hour} {
 			store.set(true)
-			if away < 5*time.Second { // the guard says nothing yet
-				time.Sleep(away)
+			if away < 5*time.Second { // who began before waits, and who begins later need not
+				var waiting sync.WaitGroup
+				waiting.Go(waits)
+				time.Sleep(1900 * time.Millisecond)
+				waiting.Go(waits)
+				time.Sleep(1100 * time.Millisecond)
+				if took, err := ask(); took > 0 || !kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) {
+					t.Errorf("a later request: %v after %v", err, took)
+				}
+				time.Sleep(away - 3*time.Second)
 				store.set(false)
+				waiting.Wait()
+				synctest.Wait()
 				works()
 				continue
 			}

@@ -31,6 +31,7 @@ type Engine struct {
 		conn    *conn         // nil while there is none
 		changed chan struct{} // closed and replaced when conn changes
 		until   time.Time     // until when transactions wait for a connection, while there is none
+		refuse  time.Time     // from when new ones do not wait, while there is none
 		closed  bool
 		objects uint64 // the last number given to a transaction or snapshot
 	}
@@ -55,6 +56,7 @@ func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 	e := &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
 	copy(e.name[:], random(nameSize))
 	e.mu.changed, e.mu.until = make(chan struct{}), time.Now().Add(e.o.Timeout)
+	e.mu.refuse = e.mu.until
 	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
 	c, err := e.connect(ctx)
@@ -126,13 +128,17 @@ func (e *Engine) keep(c *conn) {
 		}
 	})
 	for {
-		e.set(c, time.Time{})
+		e.set(c, time.Time{}, 0)
 		err := c.run(e.stop)
 		lost := time.Now()
 		if errors.Is(err, os.ErrDeadlineExceeded) { // transactions have waited since then
 			lost = lost.Add(-silentPings * e.o.ping)
 		}
-		e.set(nil, lost)
+		notice := e.o.notice()
+		if c.abilities.Load()&stopping != 0 {
+			notice = e.o.Timeout
+		}
+		e.set(nil, lost, notice)
 		if e.stopped() {
 			c.fail(errClosed, maybe(errClosed))
 			return
@@ -185,35 +191,45 @@ func (e *Engine) stopped() bool {
 	}
 }
 
-// set makes c the connection, or nil if the store does not answer since lost.
-func (e *Engine) set(c *conn, lost time.Time) {
+// set makes c the connection, or nil if the store does not answer since lost. Then transactions that begin after notice
+// do not wait for it.
+func (e *Engine) set(c *conn, lost time.Time, notice time.Duration) {
 	e.mu.Lock()
-	e.mu.conn, e.mu.until = c, lost.Add(e.o.Timeout)
 	// It may be this process that was stopped for so long. Then there is a connection at once.
-	if least := time.Now().Add(e.o.Timeout / 10); e.mu.until.Before(least) {
-		e.mu.until = least
+	least := time.Now().Add(e.o.Timeout / 10)
+	later := func(t time.Time) time.Time {
+		if t.Before(least) {
+			return least
+		}
+		return t
 	}
+	e.mu.conn, e.mu.until, e.mu.refuse = c, later(lost.Add(e.o.Timeout)), later(lost.Add(notice))
 	close(e.mu.changed)
 	e.mu.changed = make(chan struct{})
 	e.mu.Unlock()
 }
 
 // connection returns the connection and a new object's number on it. If there is no connection, it waits until the
-// store has not answered for Options.Timeout, so that only the first of the many steps of a request waits.
+// store has not answered for Options.Timeout, so that only the first of the many steps of a request waits. It does not
+// wait for a store that is known to be away.
 func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*conn, uint64, error) {
 	var limit <-chan time.Time
 	for {
 		e.mu.Lock()
 		c, changed, closed, until := e.mu.conn, e.mu.changed, e.mu.closed, e.mu.until
-		if c != nil && !closed {
+		if c != nil && !closed && !c.silent() {
 			e.mu.objects++
 			n := e.mu.objects
 			e.mu.Unlock()
 			return c, n, nil
 		}
+		refuse := e.mu.refuse
 		e.mu.Unlock()
 		if closed {
 			return nil, 0, errClosed
+		}
+		if c != nil || limit == nil && time.Now().After(refuse) {
+			return nil, 0, errUnreachable
 		}
 		if limit == nil {
 			t := time.NewTimer(time.Until(until))

@@ -23,6 +23,10 @@ type conn struct {
 	asked     atomic.Int64  // requests waiting for an answer, without watches
 	abilities atomic.Uint64 // as the server has told; 0 until then
 
+	// quiet counts pings since the server was last heard. It counts, instead of a clock, because all pings that this
+	// process missed while it was stopped are one.
+	quiet atomic.Int32
+
 	mu struct {
 		sync.Mutex
 		last    uint32 // the last number given to a request
@@ -74,9 +78,15 @@ func (c *conn) ping(stop, ended <-chan struct{}) {
 			_ = c.nc.Close() // the reader notices
 			return
 		case <-tick.C:
+			c.quiet.Add(1)
 			_ = c.send(kindPing, 0, 0, nil) // the reader notices if the connection is broken
 		}
 	}
+}
+
+// silent reports whether the server has been silent for so long that new transactions need not try.
+func (c *conn) silent() bool {
+	return time.Duration(c.quiet.Load())*c.e.o.ping > c.e.o.notice()
 }
 
 func (c *conn) noteDegraded(payload []byte) error {
@@ -96,6 +106,7 @@ func (c *conn) read() error {
 		if err != nil {
 			return err
 		}
+		c.quiet.Store(0)
 		if f.kind == kindPong {
 			if err := c.noteDegraded(f.payload); err != nil {
 				return err

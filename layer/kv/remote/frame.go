@@ -52,7 +52,7 @@ const (
 	kindWatchFired                   // empty
 	kindDone                         // empty
 	kindPong                         // reasons why the store is degraded, as byte strings
-	kindAbilities                    // abilities; sent once, with request 0, which older clients ignore
+	kindAbilities                    // abilities; sent at the beginning and the end, with request 0, which older clients ignore
 	kindFollowing                    // two values, each as in kindValue but with its length
 )
 
@@ -60,6 +60,8 @@ const (
 // with the store, or newer, while a cluster is upgraded.
 const (
 	ableToFollow = 1 << iota // kindGetFollowing
+	// stopping is sent just before the server ends the connection because it stops in an orderly way, as in a restart.
+	stopping
 )
 
 const (

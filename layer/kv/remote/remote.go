@@ -36,7 +36,9 @@ type Options struct {
 	// TLS is the TLS configuration of the connections: a server's for Serve, a client's for Open. nil means no TLS.
 	TLS *tls.Config
 	// Timeout is how long a store may be silent before transactions fail with CodeUnreachable, whether or not the
-	// connection stands; and how long Open tries. 0 is 10 s.
+	// connection stands; and how long Open tries. 0 is 10 s. Transactions that begin when a store has been silent for
+	// two fifths of it, at most 2 s, fail at once, unless the server has told that it stops: then it is likely to be
+	// restarted, and they wait as well.
 	Timeout time.Duration
 	// Logger gets messages for the operator. nil is slog.Default().
 	Logger *slog.Logger
@@ -58,6 +60,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// notice is how long a store may be silent before new transactions fail at once.
+func (o Options) notice() time.Duration { return min(2*time.Second, 2*o.Timeout/5) }
 
 // silentPings is how many pings may go unanswered.
 const silentPings = 5

@@ -54,14 +54,15 @@ func Serve(listener net.Listener, e kv.Engine, o Options) (*Server, error) {
 // Addr returns the server's address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close ends all connections. Commits in progress finish first, but their clients may not get the result.
+// Close ends all connections, and tells the clients that it is no outage. Commits in progress finish first, but their
+// clients may not get the result.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		s.closeErr = s.listener.Close()
 		s.mu.Lock()
 		s.mu.closed = true
 		for sess := range s.mu.open {
-			_ = sess.nc.Close() // the client has gone silent
+			s.running.Go(sess.leave)
 		}
 		s.mu.Unlock()
 		s.running.Wait()

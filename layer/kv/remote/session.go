@@ -82,9 +82,7 @@ func (p patient) Read(b []byte) (int, error) {
 
 // run serves the connection until it ends, then ends everything that it began. It returns why it ended.
 func (s *session) run() error {
-	err := s.out.send(false, encode(kindAbilities, 0, 0, func(dst []byte) []byte {
-		return binary.AppendUvarint(dst, ableToFollow)
-	}))
+	err := s.tell(ableToFollow)
 	if err == nil {
 		err = s.read()
 	}
@@ -104,6 +102,24 @@ func (s *session) run() error {
 	s.workers.Wait()
 	return err
 }
+
+// tell sends the server's abilities.
+func (s *session) tell(abilities uint64) error {
+	return s.out.send(false, encode(kindAbilities, 0, 0, func(dst []byte) []byte {
+		return binary.AppendUvarint(dst, abilities)
+	}))
+}
+
+// leave tells the client that the server stops, and ends the session. It waits for a client that does not read for
+// leaveWithin.
+func (s *session) leave() {
+	late := time.AfterFunc(leaveWithin, func() { _ = s.nc.Close() })
+	_ = s.tell(ableToFollow | stopping) // a client that is not told takes it for an outage
+	late.Stop()
+	_ = s.nc.Close() // the reader notices
+}
+
+const leaveWithin = 100 * time.Millisecond
 
 func (s *session) read() error {
 	in := bufio.NewReaderSize(patient{s.nc, patience(s.server.o)}, 64<<10)
