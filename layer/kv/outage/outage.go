@@ -2,9 +2,9 @@
 // for a store that is away, such as FoundationDB's client, would let every request wait for its whole timeout.
 //
 // A guard reads one key every second. Once it has waited two seconds for an answer, new transactions fail with
-// CodeUnreachable, without asking the store. Once it has waited for as long as the store may be silent, so do those that
-// wait for a read. Only commits that are under way are left alone: they may still happen. From then on the guard always
-// has a read under way, so that it notices within a second that the store answers again.
+// CodeUnreachable, without asking the store. Those that wait for a read fail, too, once it has waited for as long as
+// the store may be silent. Only commits that are under way are left alone: they may still happen. From then on the
+// guard always has a read under way, so that it notices within a second that the store answers again.
 package outage
 
 import (

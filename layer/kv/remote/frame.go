@@ -52,7 +52,7 @@ const (
 	kindWatchFired                   // empty
 	kindDone                         // empty
 	kindPong                         // reasons why the store is degraded, as byte strings
-	kindAbilities                    // abilities; sent at the beginning and the end, with request 0, which older clients ignore
+	kindAbilities                    // abilities; sent first and last, with request 0, which older clients ignore
 	kindFollowing                    // two values, each as in kindValue but with its length
 )
 

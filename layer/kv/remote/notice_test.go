@@ -12,8 +12,8 @@ import (
 // patientClient returns an engine that waits for its store for longer than a test takes.
 func patientClient(t *testing.T, addr string) *remote.Engine {
 	t.Helper()
-	e, err := remote.Open(t.Context(), addr, remote.Options{Secret: secret, Logger: quiet(t), Timeout: 20 * time.Second}.
-		WithPing(600*time.Millisecond))
+	o := remote.Options{Secret: secret, Logger: quiet(t), Timeout: 20 * time.Second}
+	e, err := remote.Open(t.Context(), addr, o.WithPing(600*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
