@@ -366,7 +366,7 @@ func (t *telling) story() state.Story {
 	}
 	s.Text = t.member + inOrder(parts, cmp.Or(went.text, gone.text))
 	for _, o := range t.outages { // each of which has two times
-		s.Lines = append(s.Lines, o.lines()...)
+		s.Lines = append(s.Lines, o.lines(t.events)...)
 		s.Text += ", " + o.text()
 		s.Stores = append(s.Stores, o.nodes...)
 		if !o.over() {
