@@ -84,7 +84,7 @@ func (v *view) noteRunning(now time.Time) (paused time.Duration) {
 	}
 	for _, e := range v.entries {
 		if e.up && !e.suspected {
-			e.heard = e.heard.Add(paused)
+			e.deaf += paused // it was heard when it was
 		}
 	}
 	if self := v.entries[v.self]; self != nil && paused >= pausedAfter*v.probeInterval {
@@ -111,7 +111,7 @@ func (m *members) begins() {
 func (v *view) suspects(now time.Time) {
 	silence := v.silence(now)
 	for name, e := range v.entries {
-		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > silence {
+		if name != v.self && e.up && !e.suspected && e.silentFor(now) > silence {
 			e.suspected = true
 			v.happened(MemberSuspected, now, e.heard, e)
 		}

@@ -137,6 +137,9 @@ func text(e *state.Event) string {
 	case state.ActorFailed:
 		return fmt.Sprintf("%s failed and is restarted: %s", e.Actor, firstLine(e.Detail))
 	case state.JobTaken:
+		if e.Count > 1 {
+			return fmt.Sprintf("%d jobs were taken over from %s by %s", e.Count, e.From, e.To)
+		}
 		return fmt.Sprintf("job %s goes on, on %s: %s has left it", e.Job, e.To, e.From)
 	case state.Resharded:
 		return fmt.Sprintf("%s was resharded to %d %s%s", e.Database, e.Count, plural(e.Count, "shard"), by(e))
