@@ -29,7 +29,7 @@ const (
 	MemberPaused EventKind = "paused"
 	// WrongSecret: a node at Address has another secret than this one.
 	WrongSecret EventKind = "wrong_secret"
-	// NameClash: the node at Address has the name of Member.
+	// NameClash: the node at Address has the name of Member, which is this one, or another one that says so.
 	NameClash EventKind = "name_clash"
 	// NameRefused: the node at Address has the name of Member, which is this one, and has not started because of that.
 	// It comes once for each host that starts such a node again and again, and for a few hosts only. The address is

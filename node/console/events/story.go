@@ -44,7 +44,7 @@ func Merge(lists ...[]state.Event) []state.Event {
 			continue
 		}
 		s := subject{e.Kind, e.Member, e.Database, e.Object, e.Actor, e.From, e.To, ""}
-		if e.Kind == state.WrongSecret {
+		if e.Kind == state.WrongSecret || e.Kind == state.NameClash {
 			s.address = e.Address
 		}
 		if i, ok := first[s]; ok && isSame(&merged[i], &e) {
@@ -93,6 +93,7 @@ var shared = map[state.EventKind]bool{
 	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
 	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
 	state.StoreLost: true, state.StoreBack: true, state.IndexErrors: true, state.WrongSecret: true,
+	state.NameClash: true,
 }
 
 // ofStories has the kinds that stories consist of.

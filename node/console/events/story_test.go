@@ -637,7 +637,10 @@ func TestMerge_once(t *testing.T) {
 			of(node, s+200, state.Recovered, "disk_full", ""),
 			of(node, s+300, state.DiskLow, "disk_full", "")})
 	}
-	lists[2] = append(lists[2], of("n3", 50, state.WrongSecret, "", "10.0.0.10"))
+	lists[2] = append(lists[2], of("n3", 50, state.WrongSecret, "", "10.0.0.10"),
+		of("n3", 500, state.NameClash, "", "10.0.0.7:1"))
+	lists[1] = append(lists[1], of("n2", 501, state.NameClash, "", "10.0.0.7:1"),
+		of("n2", 502, state.NameClash, "", "10.0.0.8:1"))
 	var got []string
 	for _, e := range events.Merge(lists...) {
 		got = append(got, fmt.Sprint(e.Kind, e.Object, e.Address, " ", e.Node, e.Also, e.Repeated))
@@ -645,7 +648,8 @@ func TestMerge_once(t *testing.T) {
 			t.Errorf("until %v", e.Until)
 		}
 	}
-	want := []string{"disk_lowdisk_full n1[n2 n3] 0", "recovereddisk_full n1[n2 n3] 0", "wrong_secret10.0.0.10 n3[] 0",
+	want := []string{"name_clash10.0.0.8:1 n2[] 0", "name_clash10.0.0.7:1 n3[n2] 0",
+		"disk_lowdisk_full n1[n2 n3] 0", "recovereddisk_full n1[n2 n3] 0", "wrong_secret10.0.0.10 n3[] 0",
 		"degradedmemory_short n3[] 0", "degradedmemory_short n2[] 0", "wrong_secret10.0.0.9 n1[n2 n3] 3",
 		"degradedmemory_short n1[] 0", "disk_lowdisk_full n1[n2 n3] 0"}
 	if !slices.Equal(got, want) {
