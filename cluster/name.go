@@ -203,8 +203,8 @@ func (n *naming) noteClash(other string, lost bool) {
 	n.tellClash(other)
 }
 
-// tellClash tells the other members, and the node that has this one's name too, that there are two of that name: to them
-// the one that gossip knows is a member, and the other one nothing. It takes at most a second.
+// tellClash tells the other members, and the node that has this one's name too, that there are two of that name: to
+// them the one that gossip knows is a member, and the other one nothing. It takes at most a second.
 func (n *naming) tellClash(other string) {
 	var telling sync.WaitGroup
 	defer telling.Wait()

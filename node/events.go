@@ -168,7 +168,8 @@ var learnAfter = []time.Duration{0, 2 * time.Second, 10 * time.Second, 30 * time
 // learnBefore is for how long before that others may have told what belongs to it.
 const learnBefore = time.Minute
 
-// begin notes that something has happened, or has lasted since a time. A node that starts, with the time zero, asks for all there is.
+// begin notes that something has happened, or has lasted since a time. A node that starts, with the time zero, asks for
+// all there is.
 func (l *learning) begin(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -60,7 +60,8 @@ type watcher struct {
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		survey: n.survey, away: &n.away, storeBack: n.learning.begin, lag: &n.measuring.indexLag, skips: &n.measuring.skips, probed: time.Now()}
+		survey: n.survey, away: &n.away, storeBack: n.learning.begin, lag: &n.measuring.indexLag,
+		skips: &n.measuring.skips, probed: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {

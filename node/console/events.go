@@ -113,7 +113,8 @@ func allTold(ctx context.Context, c *Console, q eventQuestion) (list []state.Eve
 // Learn keeps what all nodes tell of members since a moment, for when those are restarted that tell it. It takes little
 // longer than a second.
 func Learn(ctx context.Context, c *Console, since time.Time) {
-	list, _ := allTold(ctx, c, eventQuestion{Since: since, Now: time.Now(), Most: nodeEvents, Learned: true, Stories: true})
+	list, _ := allTold(ctx, c,
+		eventQuestion{Since: since, Now: time.Now(), Most: nodeEvents, Learned: true, Stories: true})
 	c.o.Events.Learn(list)
 }
 

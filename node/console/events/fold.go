@@ -113,10 +113,13 @@ func takenLines(taken []*state.Event) (lines []state.StoryLine) {
 				line.Jobs = append(line.Jobs, e.Job)
 			}
 		}
-		if named := int64(len(line.Jobs)); n == 1 {
-			line.Jobs = nil
-		} else if line.Text, line.Until = fmt.Sprintf("%d jobs go on at %s", n, first.To), &until; 0 < named && named < n {
+		if named := int64(len(line.Jobs)); 0 < named && named < n {
 			line.Jobs = append(line.Jobs, fmt.Sprintf("and %d more", n-named))
+		}
+		if n == 1 {
+			line.Jobs = nil
+		} else {
+			line.Text, line.Until = fmt.Sprintf("%d jobs go on at %s", n, first.To), &until
 		}
 		lines = append(lines, line)
 	}

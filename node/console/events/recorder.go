@@ -25,7 +25,8 @@ const (
 	// burst is how many events of a limited kind are kept of any minute.
 	burst = 10
 
-	// maxLearned bounds the memory of what other nodes tell, and maxLearnedTaken of jobs that were taken over, in bytes.
+	// maxLearned bounds the memory of what other nodes tell, in bytes, and maxLearnedTaken that of jobs that were taken
+	// over.
 	maxLearned, maxLearnedTaken = 192 << 10, 128 << 10
 
 	maxName   = 256

@@ -343,7 +343,7 @@ func (t *telling) story() state.Story {
 			line(e.At, e.Text, e)
 		}
 		switch e.Kind {
-		case state.MemberSilent, state.Draining, state.NodePaused, state.NodeStarted: // the latter say why it was silent
+		case state.MemberSilent, state.Draining, state.NodePaused, state.NodeStarted: // the latter say why
 		case state.MemberDead, state.MemberLeft:
 			word := "given up "
 			if e.Kind == state.MemberLeft {
@@ -450,8 +450,8 @@ func isSilence(e *state.Event) bool {
 	return e.Since != nil && (e.Kind == state.MemberSilent || e.Kind == state.MemberDead)
 }
 
-// silence returns the event that says when the member was last heard before it was gone, or nil. Each node tells when it
-// heard it itself.
+// silence returns the event that says when the member was last heard before it was gone, or nil. Each node tells when
+// it heard it itself.
 func (t *telling) silence() (last *state.Event) {
 	for _, e := range t.events {
 		if isSilence(e) && (last == nil || e.Since.After(*last.Since)) {
