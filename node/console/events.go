@@ -131,8 +131,26 @@ func Tell(ctx context.Context, c *Console) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	for _, node := range c.peers.Others() {
-		telling.Go(func() { _, _ = c.peers.Request(ctx, node, request) })
+		telling.Go(func() {
+			for told := false; !told && ctx.Err() == nil; { // messages to members that have just come may be lost
+				told = tell(ctx, c, node, request)
+			}
+		})
 	}
+}
+
+// tellAgain is how long one attempt of Tell takes at least, unless it succeeds.
+const tellAgain = 100 * time.Millisecond
+
+// tell asks a node to learn from this one, and reports whether it has.
+func tell(ctx context.Context, c *Console, node string, request []byte) bool {
+	within, cancel := context.WithTimeout(ctx, tellAgain)
+	defer cancel()
+	_, err := c.peers.Request(within, node, request)
+	if err != nil {
+		<-within.Done()
+	}
+	return err == nil
 }
 
 // learnFrom asks a node for what it tells of members, because it has sent Tell.
