@@ -257,8 +257,8 @@ func (n *naming) clashOf(name, at string) string {
 	if name == n.o.Name {
 		return clashReason(name, at)
 	}
-	return fmt.Sprintf("name_clash: two nodes are called %s, one of which answers at %s: stop one of them and give it a "+
-		"unique name", name, at)
+	return fmt.Sprintf("name_clash: two nodes are called %s, one of which answers at %s: stop one of them and give it "+
+		"a unique name", name, at)
 }
 
 // noteRefused records that a node with this one's name has not started because of that.

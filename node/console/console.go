@@ -85,7 +85,9 @@ func New(o Options) *Console {
 		"scripts":  answering(c.local.scriptsHere),
 		"settings": answering(c.local.settingsHere),
 
-		"learn": func(ctx context.Context, from string, _ json.RawMessage) (any, error) { return learnFrom(ctx, c, from) },
+		"learn": func(ctx context.Context, from string, _ json.RawMessage) (any, error) {
+			return learnFrom(ctx, c, from)
+		},
 	}
 	return c
 }
