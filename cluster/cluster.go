@@ -61,7 +61,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.joining = newJoining(&c.o, c.members, c.gossip)
 	c.naming = newNaming(&c.o, c.gossip, c.said)
 	c.gossip.stranger, c.gossip.namesake = c.joining.noteStranger, c.naming.found
-	c.gossip.refused = c.naming.noteRefused
+	c.gossip.refused, c.gossip.clash = c.naming.noteRefused, c.naming.noteClashOf
 	if err := c.listen(); err != nil {
 		return nil, err
 	}

@@ -67,9 +67,7 @@ func (c *Cluster) Degraded() []string {
 	others := 0
 	c.members.ask(func(v *view) { elsewhere, others = v.onOtherStores(), v.others() })
 	list := c.joining.degraded(now, others)
-	if other, ok := c.naming.clashes(now); ok {
-		list = append(list, clashReason(c.o.Name, other))
-	}
+	list = append(list, c.naming.degraded(now)...)
 	if len(elsewhere) > 0 {
 		list = append(list, otherStoreReason(elsewhere))
 	}

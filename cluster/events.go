@@ -29,7 +29,7 @@ const (
 	MemberPaused EventKind = "paused"
 	// WrongSecret: a node at Address has another secret than this one.
 	WrongSecret EventKind = "wrong_secret"
-	// NameClash: the node at Address has the name of Member.
+	// NameClash: the node at Address has the name of Member, which is this one, or another one that says so.
 	NameClash EventKind = "name_clash"
 	// NameRefused: the node at Address has the name of Member, which is this one, and has not started because of that.
 	// It comes once for each host that starts such a node again and again, and for a few hosts only. The address is
@@ -84,7 +84,7 @@ func (v *view) noteRunning(now time.Time) (paused time.Duration) {
 	}
 	for _, e := range v.entries {
 		if e.up && !e.suspected {
-			e.heard = e.heard.Add(paused)
+			e.deaf += paused // it was heard when it was
 		}
 	}
 	if self := v.entries[v.self]; self != nil && paused >= pausedAfter*v.probeInterval {
@@ -111,7 +111,7 @@ func (m *members) begins() {
 func (v *view) suspects(now time.Time) {
 	silence := v.silence(now)
 	for name, e := range v.entries {
-		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > silence {
+		if name != v.self && e.up && !e.suspected && e.silentFor(now) > silence {
 			e.suspected = true
 			v.happened(MemberSuspected, now, e.heard, e)
 		}

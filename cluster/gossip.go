@@ -27,6 +27,8 @@ type gossip struct {
 	stranger       func(from string)          // called for a node with another secret
 	namesake       func(gossip, store string) // called for another member with this one's name; must not block
 	refused        func(at netip.AddrPort)    // called for one that does not start because of that; must not block
+
+	clash func(name string, at netip.AddrPort) // called when a node says that another one has its name; must not block
 }
 
 // listen opens the gossip port.

@@ -24,20 +24,30 @@ type joining struct {
 	mu struct {
 		sync.Mutex
 		failing   map[string]joinFailure // addresses that could not be joined
-		strangers map[string]time.Time   // hosts of nodes with another secret, and when they were last seen
+		strangers map[string]stranger    // hosts of nodes with another secret
 	}
 }
 
 func newJoining(o *Options, m *members, g *gossip) *joining {
 	j := &joining{o: o, members: m, gossip: g}
-	j.mu.failing, j.mu.strangers = map[string]joinFailure{}, map[string]time.Time{}
+	j.mu.failing, j.mu.strangers = map[string]joinFailure{}, map[string]stranger{}
 	return j
 }
 
-// joinFailure is a failed attempt to join an address.
+// stranger is when a node with another secret, on one host, was seen first and last.
+type stranger struct{ first, last time.Time }
+
+// contact is a member to contact.
+type contact struct {
+	address string // as it is configured
+	at      string // with an IP; empty if that is not known
+}
+
+// joinFailure are failed attempts to join an address.
 type joinFailure struct {
-	since  time.Time
-	known  bool // the address is that of a member that was up before, so it has merely gone
+	since  time.Time // the first one
+	last   time.Time
+	at     string // of the contact
 	secret secretState
 	err    error
 	told   bool // it was logged
@@ -70,90 +80,90 @@ func (j *joining) keep(ctx context.Context, joined bool) {
 // try contacts all missing members one after the other, and reports whether none is missing any more. Each contact
 // takes at most a second.
 func (j *joining) try(ctx context.Context) bool {
-	missing, known := j.missing()
 	complete := true
-	for _, address := range missing {
+	for _, m := range j.missing() {
 		if ctx.Err() != nil {
 			return false
 		}
-		err := j.gossip.join(address)
+		err := j.gossip.join(m.address)
 		complete = complete && err == nil
-		j.joined(address, known[address], err)
+		j.joined(m, err)
 	}
 	return complete
 }
 
-// missing returns the addresses of members to contact. known has those that were up before.
-func (j *joining) missing() (missing []string, known map[string]bool) {
+// missing returns the members to contact.
+func (j *joining) missing() (missing []contact) {
 	self := j.gossip.addr()
-	known = map[string]bool{}
 	j.members.ask(func(v *view) {
 		for _, address := range j.o.Join {
 			at, err := resolve(address)
-			if err == nil && (at.String() == self || v.knows(at.String())) {
-				continue
+			if err != nil {
+				missing = append(missing, contact{address: address})
+			} else if at.String() != self && !v.knows(at.String()) {
+				missing = append(missing, contact{address, at.String()})
 			}
-			missing = append(missing, address)
-			known[address] = err == nil && v.seen(at.String())
 		}
 		for _, address := range v.lost(time.Now()) {
-			missing = append(missing, address)
-			known[address] = true
+			missing = append(missing, contact{address, address})
 		}
 	})
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for address := range j.mu.failing {
-		if !slices.Contains(missing, address) {
+		if !slices.ContainsFunc(missing, func(m contact) bool { return m.address == address }) {
 			delete(j.mu.failing, address)
 		}
 	}
-	return missing, known
+	return missing
 }
 
 // joined records the result of an attempt to join, and logs what an operator must know.
-func (j *joining) joined(address string, known bool, err error) {
+func (j *joining) joined(to contact, err error) {
 	if err != nil {
-		j.o.Logger.Debug("could not reach a member", "address", address, "error", err)
+		j.o.Logger.Debug("could not reach a member", "address", to.address, "error", err)
 	}
-	switch reason, after := j.note(address, known, err); {
+	switch reason, after := j.note(to, err); {
 	case reason != "":
 		j.o.Logger.Error("this node does not see another node", "reason", reason)
 	case after:
-		j.o.Logger.Info("joined a member that could not be reached before", "address", address)
+		j.o.Logger.Info("joined a member that could not be reached before", "address", to.address)
 	}
 }
 
 // note records the result of an attempt to join. reason is to be logged, and empty if it was logged already or there is
 // none. after is true if a failure that was logged is over.
-func (j *joining) note(address string, known bool, err error) (reason string, after bool) {
+func (j *joining) note(to contact, err error) (reason string, after bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	before, failing := j.mu.failing[address]
+	before, failing := j.mu.failing[to.address]
 	if err == nil {
-		delete(j.mu.failing, address)
+		delete(j.mu.failing, to.address)
 		return "", before.told
 	}
 	now := time.Now()
-	f := joinFailure{since: before.since, known: known, secret: secretFault(err.Error()), err: shortError(err)}
+	f := joinFailure{since: before.since, last: now, at: to.at, secret: secretFault(err.Error()), err: shortError(err)}
 	if !failing {
 		f.since = now
 	}
 	f.told = before.told && before.secret == f.secret
 	if !f.told {
-		reason = f.reason(address, now)
+		reason = j.reason(to.address, f)
 		f.told = reason != ""
 	}
-	j.mu.failing[address] = f
+	j.mu.failing[to.address] = f
 	return reason, false
 }
 
-// reason returns "" if there is nothing to report, or not yet.
-func (f joinFailure) reason(address string, now time.Time) string {
+// reason returns "" if there is nothing to report, or not yet: a member may have come by itself since the last attempt.
+// One that was up before has merely gone.
+func (j *joining) reason(address string, f joinFailure) string {
+	seen := false
+	j.members.ask(func(v *view) { seen = f.at != "" && v.seen(f.at) })
 	switch {
 	case f.secret != secretSame:
 		return f.secret.reason(address)
-	case f.known, now.Sub(f.since) < joinPatience:
+	case seen, f.last.Sub(f.since) < joinPatience:
 		return ""
 	}
 	return fmt.Sprintf("join_failed: no member answers at %s, which is listed in cluster.join (%v): start it, or "+
@@ -169,6 +179,10 @@ func shortError(err error) error {
 	return fmt.Errorf("%s", strings.Join(strings.Fields(text), " "))
 }
 
+// strangerPatience is for how long a node with another secret may contact one that sees other members before that is
+// reported: anyone may send something once. A node tries to join every few seconds.
+const strangerPatience = 5 * time.Second
+
 // maxStrangers bounds the hosts that are remembered: anyone who reaches the port is a stranger.
 const maxStrangers = 64
 
@@ -181,12 +195,15 @@ func (j *joining) noteStranger(from string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := time.Now()
-	maps.DeleteFunc(j.mu.strangers, func(_ string, seen time.Time) bool { return now.Sub(seen) >= troubleLasts })
-	_, known := j.mu.strangers[from]
+	maps.DeleteFunc(j.mu.strangers, func(_ string, s stranger) bool { return now.Sub(s.last) >= troubleLasts })
+	s, known := j.mu.strangers[from]
 	if !known && len(j.mu.strangers) >= maxStrangers {
 		return
 	}
-	j.mu.strangers[from] = now
+	if s.last = now; !known {
+		s.first = now
+	}
+	j.mu.strangers[from] = s
 	if !known {
 		j.members.add(Event{Kind: WrongSecret, At: now, Address: from})
 	}
@@ -197,17 +214,22 @@ func (j *joining) degraded(now time.Time, others int) (list []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, address := range slices.Sorted(maps.Keys(j.mu.failing)) {
-		if reason := j.mu.failing[address].reason(address, now); reason != "" {
+		if reason := j.reason(address, j.mu.failing[address]); reason != "" {
 			list = append(list, reason)
 		}
 	}
-	if others > 0 || len(list) > 0 {
+	if len(list) > 0 {
 		return list
 	}
 	for _, host := range slices.Sorted(maps.Keys(j.mu.strangers)) {
-		if now.Sub(j.mu.strangers[host]) < troubleLasts {
+		switch s := j.mu.strangers[host]; {
+		case now.Sub(s.last) >= troubleLasts:
+		case others == 0:
 			return append(list, fmt.Sprintf("gossip_secret: a node at %s contacts this node with a different "+
 				"cluster.secret, and this node sees no other members: give all nodes the same", host))
+		case s.last.Sub(s.first) >= strangerPatience:
+			return append(list, fmt.Sprintf("gossip_secret: a node at %s contacts this cluster again and again with a "+
+				"different cluster.secret: give it the same, or stop it", host))
 		}
 	}
 	return list

@@ -56,10 +56,11 @@ type naming struct {
 
 	mu struct {
 		sync.Mutex
-		namesakes []namesake // others with this member's name, to be checked
-		clash     trouble    // one of them is alive
-		refused   refusals   // of those that have not started because of this member
-		claimed   bool       // the store has recorded the name as this member's
+		namesakes []namesake         // others with this member's name, to be checked
+		clash     trouble            // one of them is alive
+		clashes   map[string]trouble // by name: other nodes that say that they are not the only ones with it
+		refused   refusals           // of those that have not started because of this member
+		claimed   bool               // the store has recorded the name as this member's
 	}
 }
 
@@ -199,6 +200,65 @@ func (n *naming) noteClash(other string, lost bool) {
 	if reason := clashReason(n.o.Name, other); n.said.first(reason) {
 		n.o.Logger.Error("two nodes have the same name", "event", NameClash, "reason", reason)
 	}
+	n.tellClash(other)
+}
+
+// tellClash tells the other members, and the node that has this one's name too, that there are two of that name: to
+// them the one that gossip knows is a member, and the other one nothing. It takes at most a second.
+func (n *naming) tellClash(other string) {
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	to := []string{other}
+	n.gossip.members.ask(func(v *view) { to = append(to, v.addresses()...) })
+	slices.Sort(to)
+	note := notice{Clash: n.gossip.addr(), Name: n.o.Name}
+	for _, address := range slices.Compact(to) {
+		telling.Go(func() {
+			if err := n.gossip.send(address, note); err != nil {
+				n.o.Logger.Debug("could not tell a member of the clash of names", "address", address, "error", err)
+			}
+		})
+	}
+}
+
+// mostClashes and longestName bound what is remembered of clashes that others tell of.
+const mostClashes, longestName = 16, 128
+
+// noteClashOf records that a node at a gossip address says that another one has its name.
+func (n *naming) noteClashOf(name string, at netip.AddrPort) {
+	if at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()); at.String() == n.gossip.addr() ||
+		name == "" || len(name) > longestName {
+		return
+	}
+	n.mu.Lock()
+	now := time.Now()
+	maps.DeleteFunc(n.mu.clashes, func(_ string, t trouble) bool { return !t.lasts(now) })
+	_, known := n.mu.clashes[name]
+	if !known && len(n.mu.clashes) == mostClashes {
+		n.mu.Unlock()
+		return
+	}
+	if n.mu.clashes == nil {
+		n.mu.clashes = map[string]trouble{}
+	}
+	n.mu.clashes[name] = trouble{now, at.String()}
+	n.mu.Unlock()
+	if known {
+		return
+	}
+	n.gossip.members.add(Event{Kind: NameClash, At: now, Member: name, Address: at.String()})
+	if reason := n.clashOf(name, at.String()); n.said.first(reason) {
+		n.o.Logger.Error("two nodes have the same name", "event", NameClash, "reason", reason)
+	}
+}
+
+// clashOf is the reason for a clash that another node tells of.
+func (n *naming) clashOf(name, at string) string {
+	if name == n.o.Name {
+		return clashReason(name, at)
+	}
+	return fmt.Sprintf("name_clash: two nodes are called %s, one of which answers at %s: stop one of them and give it "+
+		"a unique name", name, at)
 }
 
 // noteRefused records that a node with this one's name has not started because of that.
@@ -300,9 +360,17 @@ func (n *naming) ask() {
 	}
 }
 
-// clashes returns the other member with this one's name, if one is or was recently alive.
-func (n *naming) clashes(now time.Time) (other string, ok bool) {
+// degraded returns which nodes have the same name, if they are or were recently alive.
+func (n *naming) degraded(now time.Time) (list []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.mu.clash.with, n.mu.clash.lasts(now)
+	if n.mu.clash.lasts(now) {
+		list = append(list, clashReason(n.o.Name, n.mu.clash.with))
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.mu.clashes)) {
+		if t := n.mu.clashes[name]; t.lasts(now) && (name != n.o.Name || len(list) == 0) {
+			list = append(list, n.clashOf(name, t.with))
+		}
+	}
+	return list
 }

@@ -19,7 +19,9 @@ type notice struct {
 	Up   int64  `json:"up,omitempty"` // as in metadata
 	// Refused: the sender, with this gossip address, does not start because the receiver has its name, Name.
 	Refused string `json:"refused,omitempty"`
-	Name    string `json:"name,omitempty"`
+	// Clash: another node has the name of the sender, Name, which runs at this gossip address.
+	Clash string `json:"clash,omitempty"`
+	Name  string `json:"name,omitempty"`
 }
 
 func (n notice) encode() []byte {
@@ -53,6 +55,10 @@ func (d delegate) NotifyMsg(b []byte) {
 	case n.Refused != "" && n.Name == d.g.o.Name:
 		if at, err := netip.ParseAddrPort(n.Refused); err == nil {
 			d.g.refused(at)
+		}
+	case n.Clash != "":
+		if at, err := netip.ParseAddrPort(n.Clash); err == nil {
+			d.g.clash(n.Name, at)
 		}
 	}
 }

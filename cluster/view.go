@@ -110,10 +110,11 @@ type entry struct {
 	gossip string
 	meta   metadata
 	up     bool
-	heard  time.Time // the last sign of life
-	since  time.Time // since when it is seen to be up
-	began  time.Time // since when it says that it is up, once it leaves; zero if it does not say it
-	left   time.Time // since when it is no longer up
+	heard  time.Time     // the last sign of life
+	deaf   time.Duration // for how long since heard this member did not run, so that it could not hear that one
+	since  time.Time     // since when it is seen to be up
+	began  time.Time     // since when it says that it is up, once it leaves; zero if it does not say it
+	left   time.Time     // since when it is no longer up
 
 	listed    bool // memberlist has it among its members
 	saidLeft  bool // a notice says that this run of it has left (left.go)
@@ -172,7 +173,7 @@ func (v *view) unlisted(now time.Time, name string) (doubted bool) {
 	if !e.up || !e.doubted.IsZero() {
 		return false
 	}
-	if name == v.self || e.meta.announcesLeave() || now.Sub(e.heard) > v.silence(now) {
+	if name == v.self || e.meta.announcesLeave() || e.silentFor(now) > v.silence(now) {
 		v.giveUp(now, name)
 		return false
 	}
@@ -216,9 +217,12 @@ func (v *view) answered(now time.Time, name string) {
 			e.suspected = false
 			v.happened(MemberAnswers, now, e.heard, e)
 		}
-		e.heard = now
+		e.heard, e.deaf = now, 0
 	}
 }
+
+// silentFor returns for how long a member has been silent, as far as this one could have heard it.
+func (e *entry) silentFor(now time.Time) time.Duration { return now.Sub(e.heard) - e.deaf }
 
 // patience returns the longest silence between two probes of a healthy member: memberlist probes one member per
 // interval, and shuffles them after each round, so that one may be the first of a round and the last of the next. Those
@@ -278,7 +282,7 @@ func (v *view) members(now time.Time) []Member {
 			continue
 		case !e.up:
 			status = Left
-		case name != v.self && now.Sub(e.heard) > silence:
+		case name != v.self && e.silentFor(now) > silence:
 			status = Suspect
 		}
 		list = append(list, e.member(status, name == v.self))

@@ -339,7 +339,7 @@ func TestView_paused(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %v %v", e.Kind, e.Member, e.At.Sub(start).Seconds(),
 			e.Since.Sub(start).Seconds()))
 	}
-	if want := []string{"paused a 33 3", "suspected b 36 30"}; !slices.Equal(got, want) {
+	if want := []string{"paused a 33 3", "suspected b 36 0"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 	if s := v.members(at(41)); s[1].Status != Suspect || s[2].Status != Alive {

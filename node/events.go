@@ -134,7 +134,9 @@ func (r *reporter) memberEvent(e cluster.Event) {
 func membersChanged(n *Node) func(cluster.Event) {
 	return func(e cluster.Event) {
 		n.happened.memberEvent(e)
-		n.learning.begin(e.At)
+		if n.learning.begin(e.At); e.Kind == cluster.MemberReturned { // what it has told meanwhile, too
+			n.learning.begin(e.Since)
+		}
 		if e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted {
 			n.changed.Compare()
 		}
@@ -150,27 +152,33 @@ func membersChanged(n *Node) func(cluster.Event) {
 type learning struct {
 	mu struct {
 		sync.Mutex
-		from time.Time   // of what is asked for
-		at   []time.Time // when to ask
+		from  time.Time   // of what is asked for
+		at    []time.Time // when to ask
+		asked time.Time   // when that was last
 	}
 }
 
-// learnAfter is when a node asks the others after something has happened to a member: soon, since they may be restarted
-// next, and again for what follows from it, such as jobs that are resumed when their leases end.
-var learnAfter = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, 2 * time.Minute}
+// learnEvery is how often a node asks the others for the latest.
+const learnEvery = 10 * time.Second
+
+// learnAfter is when a node asks the others after something has happened to a member or to the store: soon, since they
+// may be restarted next, and again for what follows from it, such as jobs that are resumed when their leases end.
+var learnAfter = []time.Duration{0, 2 * time.Second, 10 * time.Second, 30 * time.Second, 2 * time.Minute}
 
 // learnBefore is for how long before that others may have told what belongs to it.
 const learnBefore = time.Minute
 
-// begin notes that something has happened. A node that starts, with the time zero, asks for all there is.
+// begin notes that something has happened, or has lasted since a time. A node that starts, with the time zero, asks for
+// all there is.
 func (l *learning) begin(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.mu.at) == 0 || at.IsZero() {
-		l.mu.from = at
-		if !at.IsZero() {
-			l.mu.from = at.Add(-learnBefore)
-		}
+	from := at
+	if !at.IsZero() {
+		from = at.Add(-learnBefore)
+	}
+	if len(l.mu.at) == 0 || from.Before(l.mu.from) {
+		l.mu.from = from
 	}
 	l.mu.at = l.mu.at[:0]
 	for _, after := range learnAfter {
@@ -182,10 +190,17 @@ func (l *learning) begin(at time.Time) {
 func (l *learning) due(now time.Time) (from time.Time, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	from = l.mu.from
 	for len(l.mu.at) > 0 && !now.Before(l.mu.at[0]) {
 		l.mu.at, due = l.mu.at[1:], true
 	}
-	return l.mu.from, due
+	if !due && now.Sub(l.mu.asked) >= learnEvery {
+		from, due = now.Add(-learnBefore), true
+	}
+	if due {
+		l.mu.asked = now
+	}
+	return from, due
 }
 
 // placed records which changes shards with listeners here moved away from members that are gone.

@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/peers"
 	"github.com/divandb/divan/node/replicator"
@@ -199,6 +200,7 @@ func (n *Node) handOver(ctx context.Context, announce func()) {
 			n.log.Debug("could not record in the store that the node does not work any more", "error", err)
 		}
 	})
+	recording.Go(func() { console.Tell(ctx, n.console) })
 	n.actors.Drain(ctx)
 }
 

@@ -42,7 +42,8 @@ type watcher struct {
 	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds; negative if unknown
 	skips    *atomic.Pointer[skipping]
 
-	away *storeAway
+	away      *storeAway
+	storeBack func(since time.Time) // called when a lost store answers again; may be nil
 
 	diskLow func() (text string, low bool) // nil if the store has no disk of its own
 
@@ -59,7 +60,8 @@ type watcher struct {
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		survey: n.survey, away: &n.away, lag: &n.measuring.indexLag, skips: &n.measuring.skips, probed: time.Now()}
+		survey: n.survey, away: &n.away, storeBack: n.learning.begin, lag: &n.measuring.indexLag,
+		skips: &n.measuring.skips, probed: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -134,6 +136,9 @@ func (w *watcher) probe(ctx context.Context) {
 		since := w.lost.UTC()
 		w.lost = time.Time{}
 		w.events.Record(state.Event{Kind: state.StoreBack, Since: &since})
+		if w.storeBack != nil {
+			w.storeBack(since)
+		}
 	}
 }
 

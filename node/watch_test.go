@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -148,32 +149,42 @@ func TestWatcher_probe(t *testing.T) {
 	})
 }
 
-// A node asks the others what they tell of a member soon after something has happened to it, and a few times more.
+// A node asks the others now and then what they tell of members, and soon after something has happened to one.
 func TestLearning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l learning
-		asks := func(within time.Duration) (n int, from time.Time) {
-			for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(time.Second) {
+		asks := func(within time.Duration) (at []int, from time.Time) { // the earliest one
+			begun := time.Now()
+			for ; time.Since(begun) < within; time.Sleep(time.Second) {
 				if since, due := l.due(time.Now()); due {
-					n, from = n+1, since
+					if at = append(at, int(time.Since(begun).Seconds())); len(at) == 1 || since.Before(from) {
+						from = since
+					}
 				}
 			}
-			return n, from
-		}
-		if n, _ := asks(time.Hour); n != 0 {
-			t.Errorf("it asks %d times although nothing has happened", n)
+			return at, from
 		}
 		begun := time.Now()
-		l.begin(begun)
-		time.Sleep(time.Second)
-		l.begin(time.Now()) // belongs to it
-		if n, from := asks(time.Hour); n != len(learnAfter) || !from.Equal(begun.Add(-learnBefore)) {
-			t.Errorf("it asks %d times, from %v before", n, begun.Sub(from))
+		if at, from := asks(25 * time.Second); fmt.Sprint(at) != "[0 10 20]" || !from.Equal(begun.Add(-learnBefore)) {
+			t.Errorf("it asks at %v, from %v before", at, begun.Sub(from))
 		}
+		begun = time.Now()
+		l.begin(begun.Add(-time.Hour)) // the store is back after an hour
+		l.begin(begun)                 // belongs to it
+		if at, from := asks(31 * time.Second); fmt.Sprint(at) != "[0 2 10 20 30]" ||
+			!from.Equal(begun.Add(-time.Hour-learnBefore)) {
+			t.Errorf("it asks at %v, from %v before", at, begun.Sub(from))
+		}
+		asks(time.Hour)
 		l.begin(time.Now())
 		l.begin(time.Time{}) // it has started
-		if n, from := asks(time.Hour); n != len(learnAfter) || !from.IsZero() {
-			t.Errorf("at its start it asks %d times, from %v", n, from)
+		if at, from := asks(time.Second); len(at) != 1 || !from.IsZero() {
+			t.Errorf("at its start it asks at %v, from %v", at, from)
+		}
+		asks(time.Hour)
+		begun = time.Now()
+		if _, from := asks(learnEvery); from.Before(begun.Add(-learnBefore)) {
+			t.Errorf("an hour later it asks from %v before", begun.Sub(from))
 		}
 	})
 }

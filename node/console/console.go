@@ -84,6 +84,10 @@ func New(o Options) *Console {
 		"storage":  answering(c.local.storageHere),
 		"scripts":  answering(c.local.scriptsHere),
 		"settings": answering(c.local.settingsHere),
+
+		"learn": func(ctx context.Context, from string, _ json.RawMessage) (any, error) {
+			return learnFrom(ctx, c, from)
+		},
 	}
 	return c
 }

@@ -369,6 +369,93 @@ func TestConsole_Learn(t *testing.T) {
 	})
 }
 
+// A story has the same number of jobs whoever of those that took them is restarted, and also if they are too many to be
+// listed one by one. A node that stops lets the others learn what it tells before.
+func TestConsole_Learn_jobs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		net.ahead["n2"] = time.Hour
+		begun := time.Now()
+		time.Sleep(2 * time.Second)
+		recorders[0].Record(state.Event{Kind: state.MemberDead, Member: "n9", Since: &begun})
+		take := func(i, n int) {
+			for j := range n {
+				name := fmt.Sprint("n", i+1)
+				recorders[i].Keep(state.Event{Kind: state.JobTaken, From: "n9", To: name, Job: fmt.Sprint("index db/", j),
+					At: time.Now().Add(net.ahead[name])})
+				time.Sleep(time.Millisecond)
+			}
+		}
+		told := func() (text string, count int64, rows int) {
+			all, _ := consoles[2].All(t.Context())
+			for _, e := range all {
+				if e.Kind == state.JobTaken {
+					count, rows = count+max(1, e.Count), rows+1
+				}
+			}
+			return consoles[2].Events(t.Context(), console.EventQuery{}).Stories[0].Text, count, rows
+		}
+		check := func(when string, wantRows int) {
+			t.Helper()
+			const want = "n9 silent 00:00:00.0, given up 00:00:02.0, 690 jobs resumed 00:00:02.0, " +
+				"all 700 resumed by 00:01:02.6"
+			if text, count, rows := told(); text != want || count != 700 || rows != wantRows {
+				t.Errorf("%s: %q, %d jobs in %d rows", when, text, count, rows)
+			}
+		}
+		restart := func(i int) {
+			name := fmt.Sprint("n", i+1)
+			recorders[i] = events.New(name, slog.New(slog.DiscardHandler))
+			consoles[i] = console.New(console.Options{Node: name, Events: recorders[i], History: net.history[i],
+				Peers: others{name, net, slices.DeleteFunc([]string{"n1", "n2", "n3"},
+					func(other string) bool { return other == name })}, Here: net.parts[i].here(name, 3)})
+			net.mu.Lock()
+			net.nodes[name] = consoles[i]
+			net.mu.Unlock()
+		}
+		take(1, 80)
+		console.Learn(t.Context(), consoles[2], time.Time{}) // while jobs are being taken
+		take(0, 610)
+		time.Sleep(time.Minute)
+		take(1, 10)
+		check("all are there", 500+1+90)
+		console.Learn(t.Context(), consoles[2], time.Time{})
+		check("learned", 500+1+90)
+		console.Tell(t.Context(), consoles[0])
+		restart(0)
+		check("n1 was restarted", 1+90)
+		recorders[1].Keep(state.Event{Kind: state.Draining, At: time.Now().Add(time.Hour)})
+		console.Tell(t.Context(), consoles[1])
+		restart(1)
+		check("n2 was restarted", 3)
+		page := consoles[2].Events(t.Context(), console.EventQuery{Search: "n2 is being drained"})
+		if len(page.Events) != 1 || time.Since(page.Events[0].At).Abs() > time.Second {
+			t.Errorf("who was not told that n2 was drained: %+v", page)
+		}
+		time.Sleep(3 * time.Second)
+	})
+}
+
+// A node whose clock is behind is asked for its events since a time by that clock.
+func TestConsole_Answer_since(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, consoles, recorders := cluster(1)
+		recorders[0].Record(state.Event{Kind: state.MemberDead, Member: "n9"})
+		ahead := time.Now().Add(time.Hour)
+		for _, c := range []struct {
+			since, now time.Time
+			want       int
+		}{{ahead.Add(-time.Second), ahead, 1}, {ahead.Add(time.Second), ahead, 0}, {ahead, time.Time{}, 0},
+			{time.Time{}, ahead, 1}} {
+			of, _ := json.Marshal(map[string]any{"since": c.since, "now": c.now, "most": 10})
+			text, err := consoles[0].Answer(t.Context(), "n2", fmt.Appendf(nil, `{"ask":"events","of":%s}`, of))
+			if n := strings.Count(string(text), `"kind":"dead"`); err != nil || n != c.want {
+				t.Errorf("%s: %d events, %v", of, n, err)
+			}
+		}
+	})
+}
+
 // The times of a node whose clock is wrong are corrected.
 func TestConsole_Events_clocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {

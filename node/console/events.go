@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/node/console/events"
@@ -33,7 +34,9 @@ const (
 // eventQuestion asks a node for its events.
 type eventQuestion struct {
 	Since time.Time `json:"since"`
-	Most  int       `json:"most"`
+	// Now is what the clock said by which Since is. Nodes of earlier versions do not send it.
+	Now  time.Time `json:"now"`
+	Most int       `json:"most"`
 	// Learned asks also for what the node has learned from others, and Stories for nothing but what stories consist of.
 	// A node of an earlier version has learned nothing, and answers with all.
 	Learned bool `json:"learned,omitempty"`
@@ -43,9 +46,14 @@ type eventQuestion struct {
 // eventsHere returns this node's events, newest first. Older ones that do not fit an answer are left out, and details
 // before that.
 func (c *local) eventsHere(_ context.Context, q eventQuestion) ([]state.Event, error) {
+	// A difference as long as a question may take may be the time that it took.
+	if ahead := time.Since(q.Now); !q.Now.IsZero() && !q.Since.IsZero() && ahead.Abs() > patience {
+		q.Since = q.Since.Add(ahead)
+	}
+	takeovers := c.o.Events.Takeovers(q.Since)
 	list := c.o.Events.List(q.Since, q.Most)
 	if q.Learned {
-		list = append(list, c.o.Events.Learned(q.Since)...)
+		list = slices.Concat(list, takeovers, c.o.Events.Learned(q.Since))
 		events.Sort(list)
 	}
 	if q.Stories {
@@ -79,7 +87,7 @@ func (c *Console) All(ctx context.Context) ([]state.Event, []state.Absent) {
 // allTold returns the events of all nodes, each once, by the clock of this node.
 func allTold(ctx context.Context, c *Console, q eventQuestion) (list []state.Event, absent []state.Absent) {
 	answers, absent := gather(ctx, c, "events", q, c.local.eventsHere)
-	known := map[string]bool{}
+	known := map[string]int{}                     // indexes in list, by id
 	for _, learned := range []bool{false, true} { // a node knows best what it has seen itself
 		for _, a := range answers {
 			value := a.Value
@@ -87,11 +95,15 @@ func allTold(ctx context.Context, c *Console, q eventQuestion) (list []state.Eve
 				value = corrected(a.Value, -a.Skew)
 			}
 			for _, e := range value {
-				if learned == (e.Node == a.Node) || known[e.ID] {
+				if learned == (e.Node == a.Node) {
 					continue
 				}
-				known[e.ID] = true
-				list = append(list, e)
+				if i, ok := known[e.ID]; !ok {
+					known[e.ID] = len(list)
+					list = append(list, e)
+				} else if !events.Knows(&list[i], &e) {
+					list[i] = e
+				}
 			}
 		}
 	}
@@ -101,8 +113,64 @@ func allTold(ctx context.Context, c *Console, q eventQuestion) (list []state.Eve
 // Learn keeps what all nodes tell of members since a moment, for when those are restarted that tell it. It takes little
 // longer than a second.
 func Learn(ctx context.Context, c *Console, since time.Time) {
-	list, _ := allTold(ctx, c, eventQuestion{Since: since, Most: nodeEvents, Learned: true, Stories: true})
+	list, _ := allTold(ctx, c,
+		eventQuestion{Since: since, Now: time.Now(), Most: nodeEvents, Learned: true, Stories: true})
 	c.o.Events.Learn(list)
+}
+
+// tellSince is for how long before Tell others may not have learned yet what a node tells of members.
+const tellSince = time.Minute
+
+// Tell lets all other nodes learn what this one tells of members, for when it stops. It returns when they have, or ctx
+// ends. Nodes of earlier versions do not.
+func Tell(ctx context.Context, c *Console) {
+	request, err := encodeQuestion("learn", struct{}{})
+	if err != nil {
+		return // there is nothing that could fail
+	}
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	for _, node := range c.peers.Others() {
+		telling.Go(func() {
+			for told := false; !told && ctx.Err() == nil; { // messages to members that have just come may be lost
+				told = tell(ctx, c, node, request)
+			}
+		})
+	}
+}
+
+// tellAgain is how long one attempt of Tell takes at least, unless it succeeds.
+const tellAgain = 100 * time.Millisecond
+
+// tell asks a node to learn from this one, and reports whether it has.
+func tell(ctx context.Context, c *Console, node string, request []byte) bool {
+	within, cancel := context.WithTimeout(ctx, tellAgain)
+	defer cancel()
+	_, err := c.peers.Request(within, node, request)
+	if err != nil {
+		<-within.Done()
+	}
+	return err == nil
+}
+
+// learnFrom asks a node for what it tells of members, because it has sent Tell.
+func learnFrom(ctx context.Context, c *Console, from string) (learned int, err error) {
+	now := time.Now()
+	q := eventQuestion{Since: now.Add(-tellSince), Now: now, Most: nodeEvents, Learned: true, Stories: true}
+	request, err := encodeQuestion("events", q)
+	if err != nil {
+		return 0, err
+	}
+	r, skew, err := c.peers.ask(ctx, from, request)
+	if err != nil {
+		return 0, err
+	}
+	var list []state.Event
+	if err := json.Unmarshal(r.Value, &list); err != nil {
+		return 0, unreadable(err)
+	}
+	c.o.Events.Learn(corrected(list, -skew))
+	return len(list), nil
 }
 
 // corrected returns events with their times moved by d.

@@ -65,16 +65,18 @@ func (a *agreement) knows(suspicion *state.Event) bool {
 		(suspicion.Since == nil || !suspicion.Since.After(a.gone))
 }
 
-// end ends a silence or an absence: its reports are all there are.
+// end ends a silence or an absence: its reports are all there are. A node that says that it heard the member after
+// others had seen it go speaks of another silence, or was paused meanwhile.
 func (a *agreement) end() {
+	counts := func(e *state.Event) bool { return e.Since != nil && (a.gone.IsZero() || !e.Since.After(a.gone)) }
 	var last time.Time
 	for _, e := range a.silent {
-		if e.Since != nil {
+		if counts(e) {
 			last = later(last, *e.Since)
 		}
 	}
 	for _, e := range a.silent {
-		if e.Since != nil && !e.At.Before(last) { // otherwise it was silent to one node alone
+		if counts(e) && !e.At.Before(last) { // otherwise it was silent to one node alone
 			setSince(e, last)
 		}
 	}

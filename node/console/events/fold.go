@@ -40,7 +40,7 @@ func Fold(merged []state.Event) []state.Event {
 		}
 		of := run{e.From, stories[e.ID]}
 		open := runs[of]
-		if len(open) > 0 && merged[open[len(open)-1]].At.Sub(e.At) <= foldWithin {
+		if len(open) > 0 && begun(&merged[open[len(open)-1]]).Sub(e.At) <= foldWithin {
 			runs[of] = append(open, i)
 			groups[open[0]] = runs[of]
 			continue
@@ -62,25 +62,31 @@ func Fold(merged []state.Event) []state.Event {
 // folded returns several take-overs as one event.
 func folded(merged []state.Event, group []int) state.Event {
 	newest, oldest := &merged[group[0]], &merged[group[len(group)-1]]
-	since := oldest.At
+	since := begun(oldest)
 	e := state.Event{ID: oldest.ID, At: newest.At, Node: newest.Node, Kind: state.JobTaken, Severity: newest.Severity,
-		From: newest.From, Since: &since, Count: int64(len(group))}
+		From: newest.From, Since: &since}
 	var to, lines []string
-	room := maxDetail
-	for n, i := range group {
+	room, named := maxDetail, int64(0)
+	for _, i := range group {
 		one := &merged[i]
+		e.Count += jobs(one)
 		if !slices.Contains(to, one.To) {
 			to = append(to, one.To)
 		}
 		if one.Node != e.Node && !slices.Contains(e.Also, one.Node) {
 			e.Also = append(e.Also, one.Node)
 		}
+		if one.Job == "" {
+			continue
+		}
 		line := fmt.Sprintf("%s on %s, token %d", one.Job, one.To, one.Token)
 		if room -= len(line) + 1; room >= 0 {
 			lines = append(lines, line)
-		} else if n == len(group)-1 {
-			lines = append(lines, fmt.Sprintf("and %d more", len(group)-len(lines)))
+			named++
 		}
+	}
+	if named > 0 && named < e.Count {
+		lines = append(lines, fmt.Sprintf("and %d more", e.Count-named))
 	}
 	slices.Sort(to)
 	slices.Sort(e.Also)
@@ -96,25 +102,30 @@ const maxLineJobs = 10
 // and another one if it takes more of them much later.
 func takenLines(taken []*state.Event) (lines []state.StoryLine) {
 	taken = slices.Clone(taken)
-	slices.SortStableFunc(taken, func(a, b *state.Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(taken, func(a, b *state.Event) int { return begun(a).Compare(begun(b)) })
 	groups := map[string][]*state.Event{} // by who takes them
 	tell := func(group []*state.Event) {
-		first, until := group[0], group[len(group)-1].At
-		line := state.StoryLine{At: first.At, Text: first.Text, Nodes: append([]string{first.Node}, first.Also...)}
-		if n := len(group); n > 1 {
-			line.Text, line.Until = fmt.Sprintf("%d jobs go on at %s", n, first.To), &until
-			for _, e := range group[:min(n, maxLineJobs)] {
+		first, until, n := group[0], group[0].At, int64(0)
+		line := state.StoryLine{At: begun(first), Text: first.Text, Nodes: append([]string{first.Node}, first.Also...)}
+		for _, e := range group {
+			until, n = later(until, e.At), n+jobs(e)
+			if e.Job != "" && len(line.Jobs) < maxLineJobs {
 				line.Jobs = append(line.Jobs, e.Job)
 			}
-			if n > maxLineJobs {
-				line.Jobs = append(line.Jobs, fmt.Sprintf("and %d more", n-maxLineJobs))
-			}
+		}
+		if named := int64(len(line.Jobs)); 0 < named && named < n {
+			line.Jobs = append(line.Jobs, fmt.Sprintf("and %d more", n-named))
+		}
+		if n == 1 {
+			line.Jobs = nil
+		} else {
+			line.Text, line.Until = fmt.Sprintf("%d jobs go on at %s", n, first.To), &until
 		}
 		lines = append(lines, line)
 	}
 	for _, e := range taken {
 		group := groups[e.To]
-		if n := len(group); n > 0 && e.At.Sub(group[n-1].At) > foldWithin {
+		if n := len(group); n > 0 && begun(e).Sub(group[n-1].At) > foldWithin {
 			tell(group)
 			group = nil
 		}
@@ -124,4 +135,63 @@ func takenLines(taken []*state.Event) (lines []state.StoryLine) {
 		tell(groups[to])
 	}
 	return lines
+}
+
+// resumedLater is how much later than the first job the last one of a story is taken over, if both times are told.
+const resumedLater = time.Second
+
+// takenParts returns what the text of a story says of its take-overs: when the first ones were, and if others were
+// notably later, when all were.
+func takenParts(taken []*state.Event) (parts []part) {
+	if len(taken) == 0 {
+		return nil
+	}
+	began := map[string]time.Time{} // by Part: whether jobs are told one by one makes no difference
+	for _, e := range taken {
+		if at, ok := began[e.Part]; e.Part != "" && (!ok || begun(e).Before(at)) {
+			began[e.Part] = begun(e)
+		}
+	}
+	first := begun(slices.MinFunc(taken, func(a, b *state.Event) int { return begun(a).Compare(begun(b)) }))
+	var last time.Time
+	var soon, all int64
+	for _, e := range taken {
+		at, ok := began[e.Part]
+		if !ok {
+			at = begun(e)
+		}
+		last, all = later(last, e.At), all+jobs(e)
+		if at.Sub(first) <= resumedLater {
+			soon += jobs(e)
+		}
+	}
+	parts = []part{{first, fmt.Sprintf("%d %s resumed %s", soon, plural(soon, "job"), clock(first))}}
+	if soon < all {
+		parts = append(parts, part{last, fmt.Sprintf("all %d resumed by %s", all, clock(last))})
+	}
+	return parts
+}
+
+// jobs returns how many jobs were taken over that an event tells of.
+func jobs(e *state.Event) int64 { return max(1, e.Count) }
+
+// withRests returns a list of events in which those of jobs that were taken over at the same time tell only of jobs
+// that are not listed one by one. It changes the list.
+func withRests(list []state.Event) []state.Event {
+	listed := map[string]int64{} // jobs, by the event that they are part of
+	for i := range list {
+		listed[list[i].Part]++
+	}
+	rest := list[:0]
+	for _, e := range list {
+		if n := listed[e.ID]; n > 0 && e.Kind == state.JobTaken {
+			if n >= e.Count {
+				continue
+			}
+			e.Count -= n
+			e.Text = text(&e)
+		}
+		rest = append(rest, e)
+	}
+	return rest
 }

@@ -26,7 +26,8 @@ var kinds = map[state.EventKind]kind{
 	state.NodeStarted: {severity: state.Info, log: "this node has started",
 		about: "a node has started", advice: "nothing"},
 	state.Draining: {severity: state.Info, log: "this node is being drained",
-		about: "a node has given its work to others, since it stops or somebody drained it", advice: "nothing"},
+		about:  "a node has given its work to others, since it stops or somebody drained it; the others keep that",
+		advice: "nothing"},
 	state.MemberJoined: {severity: state.Info, log: "a member joined",
 		about: "a node has joined the cluster", advice: "nothing"},
 	state.MemberSilent: {severity: state.Warning, log: "a member does not answer",
@@ -50,7 +51,8 @@ var kinds = map[state.EventKind]kind{
 	state.WrongSecret: {severity: state.Error, log: "a node has another secret", limited: true,
 		about: "a node with another `cluster.secret`, or none, calls", advice: "give all nodes the same secret"},
 	state.NameClash: {severity: state.Error, log: "two nodes have the same name", limited: true,
-		about:  "two nodes have the same name, or one could not start because its name is taken",
+		about: "two nodes have the same name, of which the one that has lost it tells the others, or one could not " +
+			"start because its name is taken",
 		advice: "give one of them another name"},
 	state.ShardsMoved: {severity: state.Info, log: "actors of changes shards moved",
 		about: "other nodes watch the changes shards of a node", advice: "nothing"},
@@ -137,6 +139,9 @@ func text(e *state.Event) string {
 	case state.ActorFailed:
 		return fmt.Sprintf("%s failed and is restarted: %s", e.Actor, firstLine(e.Detail))
 	case state.JobTaken:
+		if e.Count > 1 {
+			return fmt.Sprintf("%d jobs were taken over from %s by %s", e.Count, e.From, e.To)
+		}
 		return fmt.Sprintf("job %s goes on, on %s: %s has left it", e.Job, e.To, e.From)
 	case state.Resharded:
 		return fmt.Sprintf("%s was resharded to %d %s%s", e.Database, e.Count, plural(e.Count, "shard"), by(e))

@@ -18,13 +18,16 @@ const (
 	// of those that anyone can cause.
 	maxBytes     = 1 << 20
 	maxStrangers = 200
-	// maxTaken bounds the number of jobs that were taken over, which come by hundreds.
-	maxTaken = 500
+	// maxTaken bounds the number of jobs that were taken over, which come by hundreds, and maxTakeovers that of the
+	// events for those of togetherWithin.
+	maxTaken, maxTakeovers = 500, 200
+	togetherWithin         = time.Second
 	// burst is how many events of a limited kind are kept of any minute.
 	burst = 10
 
-	// maxLearned bounds the memory of what other nodes tell, in bytes.
-	maxLearned = 256 << 10
+	// maxLearned bounds the memory of what other nodes tell, in bytes, and maxLearnedTaken that of jobs that were taken
+	// over.
+	maxLearned, maxLearnedTaken = 192 << 10, 128 << 10
 
 	maxName   = 256
 	maxText   = 512
@@ -45,9 +48,8 @@ type Recorder struct {
 		bytes     int                             // of own
 		strangers []state.Event                   // oldest first
 		learned   []state.Event                   // of others, and of this one before it was restarted; oldest first
-		known     map[string]bool                 // the ids of learned
-		learnt    int                             // bytes of learned
 		taken     []state.Event                   // oldest first
+		takeovers []state.Event                   // of taken, and of earlier ones: one for those that are Part of it
 		limits    map[state.EventKind][]time.Time // when the last events were kept, at most burst of them
 		changed   chan struct{}                   // closed and replaced by each event
 	}
@@ -132,6 +134,7 @@ func (r *Recorder) keep(e state.Event, limited bool) bool {
 		if len(r.mu.taken) == maxTaken {
 			r.mu.taken = slices.Delete(r.mu.taken, 0, 1)
 		}
+		e.Part = r.together(&e)
 		r.mu.taken = append(r.mu.taken, e)
 		return true
 	}
@@ -147,6 +150,44 @@ func (r *Recorder) keep(e state.Event, limited bool) bool {
 	}
 	return true
 }
+
+// together adds a job to those that were taken from the same node at the same time, and returns the id of their event.
+func (r *Recorder) together(e *state.Event) string {
+	for i := len(r.mu.takeovers) - 1; i >= 0; i-- {
+		t := &r.mu.takeovers[i]
+		passed := e.At.Sub(*t.Since)
+		if passed > togetherWithin {
+			break
+		}
+		if passed >= 0 && t.From == e.From && t.To == e.To {
+			t.At, t.Count = later(t.At, e.At), t.Count+1
+			t.Job, t.Database, t.Token, t.Text = "", "", 0, ""
+			t.Text = text(t)
+			return t.ID
+		}
+	}
+	t := *e
+	r.mu.last++
+	t.ID = r.node + "/" + r.life + "/" + strconv.FormatInt(r.mu.last, 10)
+	t.Since, t.Count = &e.At, 1
+	if len(r.mu.takeovers) == maxTakeovers {
+		r.mu.takeovers = slices.Delete(r.mu.takeovers, 0, 1)
+	}
+	r.mu.takeovers = append(r.mu.takeovers, t)
+	return t.ID
+}
+
+// Takeovers returns the events of the jobs that were taken over at the same time, as far as one was at or after a time.
+// List has each job, but fewer of them, and should be called later.
+func (r *Recorder) Takeovers(since time.Time) []state.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.mu.takeovers), func(e state.Event) bool { return e.At.Before(since) })
+}
+
+// Knows reports whether an event that is kept tells no less than another one with the same id: jobs may have been taken
+// over since.
+func Knows(kept, e *state.Event) bool { return kept.Kind != state.JobTaken || kept.Count >= e.Count }
 
 // allows reports whether one more event of a kind is kept, and counts it.
 func (r *Recorder) allows(kind state.EventKind, now time.Time) bool {
@@ -165,7 +206,8 @@ func (r *Recorder) allows(kind state.EventKind, now time.Time) bool {
 func weight(e *state.Event) int {
 	const fixed = 600 // the struct, which slices may hold twice
 	return fixed + len(e.ID) + len(e.Text) + len(e.Member) + len(e.Database) + len(e.Object) + len(e.Job) +
-		len(e.Actor) + len(e.User) + len(e.Address) + len(e.From) + len(e.To) + len(e.Detail) + 32*len(e.Items)
+		len(e.Actor) + len(e.User) + len(e.Address) + len(e.From) + len(e.To) + len(e.Part) + len(e.Detail) +
+		32*len(e.Items)
 }
 
 // List returns the events at or after a time, newest first, at most most of them.
@@ -182,30 +224,39 @@ func (r *Recorder) List(since time.Time, most int) []state.Event {
 func until(e *state.Event, since time.Time) bool { return e.Until != nil && !e.Until.Before(since) }
 
 // Learn keeps what other nodes tell of members, as far as it is not kept yet, with its times by this node's clock: each
-// node keeps its events in memory alone, and a story would lack those of nodes that were restarted.
+// node keeps its events in memory alone, and a story would lack those of nodes that were restarted. Of jobs that were
+// taken over it keeps how many there were at a time.
 func (r *Recorder) Learn(list []state.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range list {
-		if !ofStories[e.Kind] || r.mu.known[e.ID] || strings.HasPrefix(e.ID, r.node+"/"+r.life+"/") {
+	known := make(map[string]int, len(r.mu.learned)) // indexes, by id
+	for i := range r.mu.learned {
+		known[r.mu.learned[i].ID] = i
+	}
+	for _, e := range OfStories(slices.Clone(list)) {
+		if strings.HasPrefix(e.ID, r.node+"/"+r.life+"/") {
 			continue
 		}
 		e.Detail = ""
-		if r.mu.known == nil {
-			r.mu.known = map[string]bool{}
+		if i, ok := known[e.ID]; !ok {
+			known[e.ID] = len(r.mu.learned)
+			r.mu.learned = append(r.mu.learned, e)
+		} else if !Knows(&r.mu.learned[i], &e) {
+			r.mu.learned[i] = e
 		}
-		r.mu.known[e.ID] = true
-		r.mu.learned = append(r.mu.learned, e)
-		r.mu.learnt += weight(&e)
 	}
 	slices.SortStableFunc(r.mu.learned, func(a, b state.Event) int { return a.At.Compare(b.At) })
-	for r.mu.learnt > maxLearned {
-		// Of hundreds of jobs that are taken over, some may be forgotten sooner than why they were.
-		i := max(0, slices.IndexFunc(r.mu.learned, func(e state.Event) bool { return e.Kind == state.JobTaken }))
+	// Of neither kind others are displaced. The newest are kept.
+	room, roomTaken := maxLearned, maxLearnedTaken
+	for i := len(r.mu.learned) - 1; i >= 0; i-- {
 		e := &r.mu.learned[i]
-		r.mu.learnt -= weight(e)
-		delete(r.mu.known, e.ID)
-		r.mu.learned = slices.Delete(r.mu.learned, i, i+1)
+		left := &room
+		if e.Kind == state.JobTaken {
+			left = &roomTaken
+		}
+		if *left -= weight(e); *left < 0 {
+			r.mu.learned = slices.Delete(r.mu.learned, i, i+1)
+		}
 	}
 }
 
@@ -216,9 +267,10 @@ func (r *Recorder) Learned(since time.Time) []state.Event {
 	return slices.DeleteFunc(slices.Clone(r.mu.learned), func(e state.Event) bool { return e.At.Before(since) })
 }
 
-// OfStories returns those of a list of events that stories of members consist of. It changes the list.
+// OfStories returns those of a list of events that stories of members consist of, and of jobs that were taken over at
+// the same time one for all. It changes the list.
 func OfStories(list []state.Event) []state.Event {
-	return slices.DeleteFunc(list, func(e state.Event) bool { return !ofStories[e.Kind] })
+	return slices.DeleteFunc(list, func(e state.Event) bool { return !ofStories[e.Kind] || e.Part != "" })
 }
 
 // Complete returns from when on no event of a node is missing in a list of Merge of all there are, or zero if there is

@@ -29,7 +29,7 @@ const (
 // Merge returns the events of several nodes as one list, newest first. Reports of the same by several nodes become one,
 // that of the first, with the others in Also.
 func Merge(lists ...[]state.Event) []state.Event {
-	all := slices.Concat(lists...)
+	all := withRests(slices.Concat(lists...))
 	Sort(all)
 	slices.Reverse(all)
 	type subject struct {
@@ -44,7 +44,7 @@ func Merge(lists ...[]state.Event) []state.Event {
 			continue
 		}
 		s := subject{e.Kind, e.Member, e.Database, e.Object, e.Actor, e.From, e.To, ""}
-		if e.Kind == state.WrongSecret {
+		if e.Kind == state.WrongSecret || e.Kind == state.NameClash {
 			s.address = e.Address
 		}
 		if i, ok := first[s]; ok && isSame(&merged[i], &e) {
@@ -93,6 +93,7 @@ var shared = map[state.EventKind]bool{
 	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
 	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
 	state.StoreLost: true, state.StoreBack: true, state.IndexErrors: true, state.WrongSecret: true,
+	state.NameClash: true,
 }
 
 // ofStories has the kinds that stories consist of.
@@ -100,7 +101,7 @@ var ofStories = map[state.EventKind]bool{
 	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
 	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
 	state.JobTaken: true, state.NodePaused: true, state.NodeStarted: true, state.StoreLost: true, state.StoreBack: true,
-	state.ActionDone: true,
+	state.ActionDone: true, state.Draining: true,
 }
 
 // join adds a second node's report to an event.
@@ -109,7 +110,9 @@ func join(into, e *state.Event) {
 	if into.Repeated += e.Repeated; e.Until != nil && (into.Until == nil || e.Until.After(*into.Until)) {
 		into.Until = e.Until
 	}
-	if e.Since != nil && into.Since != nil && e.Since.After(*into.Since) == isSilence(e) {
+	// Who says that it heard a member after others had reported it was paused meanwhile.
+	if e.Since != nil && into.Since != nil && e.Since.After(*into.Since) == isSilence(e) &&
+		!(isSilence(e) && e.Since.After(into.At)) {
 		into.Since = e.Since
 		if e.Kind == state.MemberLeft { // agree sets the others
 			setSince(into, *e.Since)
@@ -152,11 +155,16 @@ func Stories(merged []state.Event) []state.Story {
 func tellings(merged []state.Event) (list []*telling) {
 	open := map[string]*telling{}            // by member: the last one that may continue
 	takeovers := map[string][]*state.Event{} // by the member that they are from
+	drains := map[string]*state.Event{}      // the last one of each member
 	for _, e := range slices.Backward(merged) {
 		member := e.Member
 		if e.Kind == state.ShardsMoved || e.Kind == state.JobTaken {
 			member = e.From
 			takeovers[member] = append(takeovers[member], &e)
+		}
+		if e.Kind == state.Draining {
+			member = e.Node
+			drains[member] = &e
 		}
 		t := open[member]
 		settles := storySettles
@@ -177,6 +185,10 @@ func tellings(merged []state.Event) (list []*telling) {
 			list = append(list, t)
 			t.add(&e)
 			t.adopt(takeovers[member], before)
+			if d := drains[member]; d != nil && e.Kind == state.MemberLeft && e.At.Sub(d.At) <= handsOver {
+				t.add(d)
+				delete(drains, member)
+			}
 			continue
 		}
 		t.add(&e)
@@ -325,13 +337,13 @@ func (t *telling) story() state.Story {
 	moves := map[string]int64{}
 	taken := t.taken()
 	s.Lines = append(s.Lines, takenLines(taken)...)
-	resumed, moved := time.Time{}, time.Time{}
+	var moved time.Time
 	for _, e := range t.events {
 		if e.Kind != state.JobTaken {
 			line(e.At, e.Text, e)
 		}
 		switch e.Kind {
-		case state.MemberSilent, state.NodePaused, state.NodeStarted: // the latter say why it was silent
+		case state.MemberSilent, state.Draining, state.NodePaused, state.NodeStarted: // the latter say why
 		case state.MemberDead, state.MemberLeft:
 			word := "given up "
 			if e.Kind == state.MemberLeft {
@@ -344,8 +356,7 @@ func (t *telling) story() state.Story {
 		case state.ShardsMoved:
 			moves[cmp.Or(e.To, nobody)] += e.Count
 			moved = later(moved, e.At)
-		case state.JobTaken:
-			resumed = later(resumed, e.At)
+		case state.JobTaken: // below
 		case state.ActionDone:
 			back = part{e.At, "forgotten " + clock(e.At)}
 		default: // it may be back, and then take a new id because it had been given up
@@ -356,17 +367,21 @@ func (t *telling) story() state.Story {
 	}
 	s.Title = t.title()
 	if text := movesText(moves); text != "" {
-		parts = append(parts, part{later(moved, gone.at), text}) // it tells no time of its own
+		if !t.left() { // who notices it first may not have told yet that the member was given up
+			moved = later(moved, gone.at)
+		}
+		parts = append(parts, part{moved, text}) // it tells no time of its own
 	}
-	if jobs := int64(len(taken)); jobs > 0 {
-		parts = append(parts, part{resumed, fmt.Sprintf("%d %s resumed %s", jobs, plural(jobs, "job"), clock(resumed))})
+	parts = append(parts, takenParts(taken)...)
+	if at := t.runs(gone.at, back.at); t.over && t.end != state.ActionDone && !at.IsZero() {
+		back = part{at, "back " + clock(at)}
 	}
 	if back.text != "" {
 		parts = append(parts, back)
 	}
 	s.Text = t.member + inOrder(parts, cmp.Or(went.text, gone.text))
 	for _, o := range t.outages { // each of which has two times
-		s.Lines = append(s.Lines, o.lines()...)
+		s.Lines = append(s.Lines, o.lines(t.events)...)
 		s.Text += ", " + o.text()
 		s.Stores = append(s.Stores, o.nodes...)
 		if !o.over() {
@@ -435,14 +450,33 @@ func isSilence(e *state.Event) bool {
 	return e.Since != nil && (e.Kind == state.MemberSilent || e.Kind == state.MemberDead)
 }
 
-// silence returns the event that says when the member was last heard, or nil. Each node tells when it heard it itself.
+// silence returns the event that says when the member was last heard before it was gone, or nil. Each node tells when
+// it heard it itself.
 func (t *telling) silence() (last *state.Event) {
 	for _, e := range t.events {
 		if isSilence(e) && (last == nil || e.Since.After(*last.Since)) {
 			last = e
 		}
+		if e.Kind == state.MemberDead {
+			break
+		}
 	}
 	return last
+}
+
+// runs returns when the member says that it ran again after it was gone, if others have seen that later, or zero.
+func (t *telling) runs(gone, seen time.Time) (at time.Time) {
+	for _, e := range t.events {
+		if (e.Kind == state.NodePaused || e.Kind == state.NodeStarted) && e.At.After(gone) && e.At.Before(seen) {
+			at = later(at, e.At)
+		}
+	}
+	return at
+}
+
+// left reports whether the member has announced that it leaves.
+func (t *telling) left() bool {
+	return slices.ContainsFunc(t.events, func(e *state.Event) bool { return e.Kind == state.MemberLeft })
 }
 
 // title says what is known: that a member did not answer is no sign that it has died, unless it has started anew.
@@ -459,7 +493,7 @@ func (t *telling) title() string {
 		end = " and is back"
 	}
 	switch {
-	case has(state.MemberLeft):
+	case t.left():
 		return t.member + " left" + end
 	case t.started:
 		return t.member + " died" + end

@@ -25,6 +25,7 @@ type Event struct {
 	From     string `json:"from,omitempty"`    // a node
 	To       string `json:"to,omitempty"`      // a node
 	Token    int64  `json:"token,omitempty"`   // the fencing token of a job
+	Part     string `json:"part,omitempty"`    // the id of the job_taken of all jobs that were taken at the same time
 	// Since is when what it is about began, for example a member's silence, and Seconds how long that lasted.
 	Since   *time.Time `json:"since,omitempty"`
 	Seconds float64    `json:"seconds,omitempty"`
@@ -73,7 +74,7 @@ const (
 	NameClash      EventKind = "name_clash"
 	ShardsMoved    EventKind = "shards_moved" // Count changes shards, from From to To
 	ActorFailed    EventKind = "actor_failed"
-	JobTaken       EventKind = "job_taken" // From has left it, To goes on with it, under Token
+	JobTaken       EventKind = "job_taken" // From has left it, To goes on with it, under Token; or Count since Since
 	Resharded      EventKind = "resharded"
 	StoreLost      EventKind = "store_lost" // does not answer since Since
 	StoreBack      EventKind = "store_back"

@@ -20,13 +20,13 @@ export const storyLines = s =>
           {},
           text(l.text) + (l.until ? `, the last at ${clock(l.until)}` : ''),
           dim(` · ${l.nodes.join(', ')}`),
-          details((l.jobs || []).join('\n')),
+          details(l.jobs?.join('\n')),
         ),
       ),
     ),
   );
 
-/** How long a story took: to a tenth of a second, as its lines are, or to a whole unit if it took long. */
+/** How long a story took: to a tenth of a second, as its lines, or a whole unit if it was long. */
 const took = s => {
   const seconds = (Date.parse(s.ended) - Date.parse(s.began)) / 1000;
   return seconds < 60 ? `${seconds.toFixed(1)} s` : duration(seconds);
@@ -43,9 +43,7 @@ export const story = (s, open) =>
       el('b', {}, text(s.title)),
       ' ',
       time(s.began),
-      s.ended !== s.began
-        ? dim(` · took ${took(s)}`)
-        : '',
+      s.ended !== s.began ? dim(` · took ${took(s)}`) : '',
     ),
     storyLines(s),
   );

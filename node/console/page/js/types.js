@@ -247,6 +247,7 @@
  * @property {string} [from]
  * @property {string} [to]
  * @property {number} [token]
+ * @property {string} [part]
  * @property {string} [since]
  * @property {number} [seconds]
  * @property {Array<string>} [items]
