@@ -80,7 +80,8 @@ func (o *otherNodes) answer(ctx context.Context, request []byte) (text []byte, e
 	for _, name := range asked.Path {
 		path += "/" + url.PathEscape(name)
 	}
-	r, err := http.NewRequestWithContext(replicator.As(ctx, asked.User), asked.Method, path, bytes.NewReader(asked.Body))
+	ctx = replicator.As(ctx, asked.User)
+	r, err := http.NewRequestWithContext(ctx, asked.Method, path, bytes.NewReader(asked.Body))
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ const (
 	defaultMinutes = 10
 	// actWithin is how long another node may take for an action. One that has not answered in time may still do it.
 	actWithin = 10 * time.Second
-	// forgetWithin is the same for forgetting a member, for which a node has nothing to do but to wait a second at most.
+	// forgetWithin is the same for forgetting a member, for which a node only waits, a second at most.
 	forgetWithin = 2 * time.Second
 )
 
