@@ -58,7 +58,7 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	var mu sync.Mutex
-	seen := map[string]map[string]bool{}
+	seen, led := map[string]map[string]bool{}, false
 	watching.Go(func() {
 		for ctx.Err() == nil {
 			for shard, worker := range workers(ctx, t, stores[2]) {
@@ -68,6 +68,21 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 				}
 				seen[worker][shard] = true
 				mu.Unlock()
+			}
+			leading := 0
+			for _, s := range systems {
+				list, _ := s.Indexes(ctx, 10) // the error is for the end
+				for _, ix := range list {
+					if ix.Leads {
+						leading++
+					}
+				}
+			}
+			mu.Lock()
+			led = led || leading == 1
+			mu.Unlock()
+			if leading > 1 {
+				t.Errorf("%d nodes lead the build", leading)
 			}
 			for _, s := range systems {
 				for _, task := range s.Tasks() {
@@ -91,6 +106,9 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 		if worker == "n0" || len(shards) != 2 {
 			t.Errorf("workers of %s: %v", worker, shards)
 		}
+	}
+	if !led {
+		t.Error("no node leads the build")
 	}
 	if len(seen) != 2 {
 		t.Errorf("workers %v", seen)

@@ -37,6 +37,9 @@ func TestStore_Counted(t *testing.T) {
 	if _, err := db.Get(t.Context(), "a", layer.GetOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := db.Get(t.Context(), "nobody", layer.GetOptions{}); layer.KindOf(err) != layer.NotFound {
+		t.Fatal(err) // and is not counted
+	}
 	for _, o := range []layer.ChangesOptions{{Limit: -1}, {Limit: -1, Uncounted: true}} {
 		pass, err := db.Changes(t.Context(), o)
 		if err != nil {

@@ -270,9 +270,11 @@ func (r *reporter) resharded(database string, shards int, user string) {
 // slowFrom is how long a statement takes that is reported as slow.
 const slowFrom = 2 * time.Second
 
-// statementEnded records slow statements, but those that follow a feed: they end when their client wants.
+// statementEnded records slow statements, but not those that follow a feed, which end when their client wants, nor
+// those that have waited for a store that does not answer: an outage is told once.
 func (r *reporter) statementEnded(s query.Ended) {
-	if s.Took < slowFrom || strings.Contains(s.Statement, "changes_follow") {
+	lost := s.Failed != nil && s.Failed.Code == sqlstate.CannotConnectNow
+	if s.Took < slowFrom || lost || strings.Contains(s.Statement, "changes_follow") {
 		return
 	}
 	e := state.Event{Kind: state.SlowStatement, User: s.User, Database: s.Database,

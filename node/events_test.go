@@ -11,6 +11,16 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
+// A statement that the store has not answered belongs to the outage: it is not told as a slow one.
+func TestReporter_statementInOutage(t *testing.T) {
+	r := reporter{Recorder: events.New("n1", slog.New(slog.DiscardHandler))}
+	r.statementEnded(query.Ended{User: "anna", Statement: "SELECT 1", Took: 10 * time.Second,
+		Failed: sqlstate.New(sqlstate.CannotConnectNow, "the store does not answer")})
+	if list := r.List(time.Time{}, 10); len(list) > 0 {
+		t.Errorf("told %q", list[0].Text)
+	}
+}
+
 // A slow statement is told however it ended, and how.
 func TestReporter_statementEnded(t *testing.T) {
 	failed := func(code sqlstate.Code, message string) *sqlstate.Error { return sqlstate.New(code, "%s", message) }

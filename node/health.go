@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,28 @@ func (h health) Degraded() []string {
 		}
 	}
 	return reasons
+}
+
+// diskIsLow is the name of the event, and of the reason to need an operator, that the store's disk will soon be full.
+const diskIsLow = "disk_low"
+
+// diskLow returns that reason while it holds, unless Degraded already tells that the disk is full. It is for operators
+// alone: the node accepts writes, so that probes are not told.
+func (h health) diskLow() []string {
+	e, ok := h.engine.(diskWatcher)
+	if !ok {
+		return nil
+	}
+	text, low := e.DiskLow()
+	if !low || slices.ContainsFunc(h.Degraded(), func(r string) bool { return strings.HasPrefix(r, "disk_full:") }) {
+		return nil
+	}
+	return []string{diskIsLow + ": " + text}
+}
+
+// diskWatcher is an engine that knows whether the store's disk will soon be full, and says so.
+type diskWatcher interface {
+	DiskLow() (text string, low bool)
 }
 
 // probeTimeout bounds the wait for the store in a readiness probe. It is shorter than a prober's own timeout.

@@ -44,7 +44,7 @@ func (n own) here() console.Here {
 				return r
 			}
 			h := n.health()
-			r.Engine, r.Reasons = n.engine.Name(), append(h.Degraded(), h.open.shown()...)
+			r.Engine, r.Reasons = n.engine.Name(), slices.Concat(h.Degraded(), h.diskLow(), h.open.shown())
 			if skips := n.measuring.skips.Load(); skips != nil {
 				r.Skips, r.Skipping = skips.worst, skips.indexes
 			}

@@ -41,7 +41,7 @@ func (x indexes) lags() []metrics.Index {
 		}
 		list = append(list, metrics.Index{
 			Database: ix.Database, Design: strings.TrimPrefix(ix.Design,
-				"_design/"), Lag: lag, Building: ix.Building, Errors: ix.Errors,
+				"_design/"), Lag: lag, Building: ix.Building && ix.Leads, Errors: ix.Errors,
 		})
 	}
 	return list

@@ -79,7 +79,7 @@ func (n *Node) watchEvents(context.Context) error {
 		})
 	}
 	every(probeEvery, w.probe)
-	if e, ok := n.engine.(interface{ DiskLow() (string, bool) }); ok {
+	if e, ok := n.engine.(diskWatcher); ok {
 		w.diskLow = e.DiskLow
 	}
 	if e, ok := n.engine.(clusterEngine); ok {
@@ -264,9 +264,9 @@ func (w *watcher) lookAtDisk() {
 	text, low := w.diskLow()
 	switch {
 	case low && !w.low:
-		w.events.Record(state.Event{Kind: state.DiskLow, Object: "disk_low", Detail: text})
+		w.events.Record(state.Event{Kind: state.DiskLow, Object: diskIsLow, Detail: text})
 	case !low && w.low:
-		w.events.Record(state.Event{Kind: state.Recovered, Object: "disk_low"})
+		w.events.Record(state.Event{Kind: state.Recovered, Object: diskIsLow})
 	}
 	w.low = low
 }

@@ -35,17 +35,19 @@ type Authenticator interface {
 // The API declares what it needs of the rest of the node where it uses it. The node provides the implementations, which
 // must be safe for concurrent use.
 type (
-	Users    = docs.Users
-	Feeds    = feeds.Feeds
-	Indexer  = rows.Indexer
-	Admins   = settings.Admins
-	Sessions = server.Sessions
-	Members  = server.Members
-	Others   = server.Others
-	Actors   = server.Actors
-	Tasks    = server.Tasks
-	Health   = server.Health
-	Backups  = server.Backups
+	Users       = docs.Users
+	Feeds       = feeds.Feeds
+	Indexer     = rows.Indexer
+	Admins      = settings.Admins
+	Sessions    = server.Sessions
+	Members     = server.Members
+	Others      = server.Others
+	NodeRequest = server.NodeRequest
+	NodeAnswer  = server.NodeAnswer
+	Actors      = server.Actors
+	Tasks       = server.Tasks
+	Health      = server.Health
+	Backups     = server.Backups
 
 	Replicator      = replications.Replicator
 	ReplicationDocs = docs.ReplicationDocs

@@ -118,15 +118,16 @@ func (o *otherNode) Members() []api.Member {
 		{Name: "divan@down", Status: "suspect"}}
 }
 
-func (o *otherNode) Get(_ context.Context, member, path string) (int, string, []byte, error) {
-	o.asked = member + " " + path
+func (o *otherNode) Ask(_ context.Context, member string, r api.NodeRequest) (api.NodeAnswer, error) {
+	o.asked = strings.TrimSpace(r.User.Name + " " + r.Method + " " + member + " " + strings.Join(r.Path, " ") + " " +
+		string(r.Body))
 	if member == "divan@down" {
-		return 0, "", nil, context.DeadlineExceeded
+		return api.NodeAnswer{}, context.DeadlineExceeded
 	}
-	return 200, "application/json", []byte("{}\n"), nil
+	return api.NodeAnswer{Status: 200, Type: "application/json", Body: []byte("{}\n")}, nil
 }
 
-// Every member's name is good for options; measurements are those of the member.
+// Requests below another member's name are passed on to it with the caller, once the caller's rights are checked here.
 func TestNode_OtherMembers(t *testing.T) {
 	other := &otherNode{}
 	s := serve(t, func(o *api.Options) { o.Auth, o.Members, o.Others = accounts, other, other })
@@ -135,13 +136,23 @@ func TestNode_OtherMembers(t *testing.T) {
 		status                   int
 		asked                    string
 	}{
-		{"root", "GET", "/_node/divan@other", "", 200, ""},
-		{"root", "PUT", "/_node/divan@other/_config/uuids/max_count", `"7"`, 200, ""},
-		{"root", "GET", "/_node/_local/_config/uuids/max_count", "", 200, ""},
-		{"root", "GET", "/_node/divan@other/_stats/couchdb/httpd", "", 200, "divan@other _stats/couchdb/httpd"},
-		{"root", "GET", "/_node/divan@other/_system", "", 200, "divan@other _system"},
+		{"root", "GET", "/_node/divan@other", "", 200, "root GET divan@other"},
+		{"root", "GET", "/_node/divan@other/_config", "", 200, "root GET divan@other _config"},
+		{"root", "GET", "/_node/divan@other/_config/uuids", "", 200, "root GET divan@other _config uuids"},
+		{"root", "GET", "/_node/divan@other/_config/jwt_keys/hmac:a%2Fb", "", 200,
+			"root GET divan@other _config jwt_keys hmac:a/b"},
+		{"root", "PUT", "/_node/divan@other/_config/uuids/max_count", `"7"`, 200,
+			`root PUT divan@other _config uuids max_count "7"`},
+		{"root", "DELETE", "/_node/divan@other/_config/uuids/max_count", "", 200,
+			"root DELETE divan@other _config uuids max_count"},
+		{"root", "POST", "/_node/divan@other/_config/_reload", "", 200, "root POST divan@other _config _reload"},
+		{"root", "PUT", "/_node/divan@none/_config/uuids/max_count", `"7"`, 404, ""},
+		{"root", "GET", "/_node/divan@down/_config", "", 503, "root GET divan@down _config"},
+		{"root", "PUT", "/_node/divan@test/_config/uuids/max_count", `"7"`, 200, ""},
+		{"root", "GET", "/_node/divan@other/_stats/couchdb/httpd", "", 200, "root GET divan@other _stats couchdb httpd"},
+		{"root", "GET", "/_node/divan@other/_system", "", 200, "root GET divan@other _system"},
 		{"root", "GET", "/_node/divan@test/_system", "", 200, ""},
-		{"root", "GET", "/_node/divan@down/_versions", "", 503, "divan@down _versions"},
+		{"root", "GET", "/_node/divan@down/_versions", "", 503, "root GET divan@down _versions"},
 		{"root", "GET", "/_node/divan@none/_versions", "", 404, ""},
 		{"member", "GET", "/_node/divan@other/_system", "", 401, ""},
 		{"", "PUT", "/_node/divan@other/_config/uuids/max_count", `"8"`, 401, ""},
@@ -150,6 +161,9 @@ func TestNode_OtherMembers(t *testing.T) {
 		status, text := s.as(t, c.user, c.method, c.path, c.body)
 		if status != c.status || other.asked != c.asked {
 			t.Errorf("%v: %d %s, asked %q", c, status, text, other.asked)
+		}
+		if status == 503 && !strings.Contains(text, "divan@down does not answer") {
+			t.Errorf("%v: %s", c, text)
 		}
 		if strings.HasPrefix(c.path, "/_node/_local/_config") && strings.TrimSpace(text) != `"7"` {
 			t.Errorf("the option is %s", text)

@@ -29,9 +29,10 @@ var pageHead = []string{
 }
 
 const couchHead = "Clients read and change these with '/_node/{name}/_config', as with CouchDB. A change holds on " +
-	"all nodes at once and after a restart; it overrides 'node.yaml' until it is deleted. Values of secrets are " +
-	"stored and never shown. Options that set-up scripts set although they have no effect here are accepted, and say " +
-	"so below. Every other option is refused with 404. 'admins' is the section of server admins."
+	"all nodes at once and after a restart; it overrides 'node.yaml' until it is deleted. The node of that name " +
+	"answers: what its own 'node.yaml' sets may differ from that of others. Values of secrets are stored and never " +
+	"shown. Options that set-up scripts set although they have no effect here are accepted, and say so below. " +
+	"Every other option is refused with 404. 'admins' is the section of server admins."
 
 const (
 	pageTitle = "# Settings\n\n" +

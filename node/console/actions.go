@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -73,6 +74,8 @@ const (
 	defaultMinutes = 10
 	// actWithin is how long another node may take for an action. One that has not answered in time may still do it.
 	actWithin = 10 * time.Second
+	// forgetWithin is the same for forgetting a member, for which a node only waits, a second at most.
+	forgetWithin = 2 * time.Second
 )
 
 // act is one kind of Action.
@@ -83,8 +86,11 @@ type act struct {
 	did func(Action) string
 	// on returns the nodes that the action is done on; nil means that any node does it, for all.
 	on func(c *Console, a Action) []string
-	// each reports that each of these nodes has to do it. Otherwise it is done if one of them has.
+	// each reports that each of these nodes has to do it. Otherwise it is done if one of them has; those that have not
+	// answered are named nevertheless.
 	each bool
+	// within is how long another node may take for it; 0 means actWithin.
+	within time.Duration
 	// do does it, on one node.
 	do func(ctx context.Context, acts Acts, a Action) error
 }
@@ -155,7 +161,7 @@ var acts = map[string]act{
 		do:  func(ctx context.Context, acts Acts, a Action) error { return acts.RestartActor(ctx, a.ID) },
 	},
 	"forget": {
-		needs: []string{"member"}, on: allNodes,
+		needs: []string{"member"}, on: allNodes, within: forgetWithin,
 		did: func(a Action) string { return "member " + a.Member + " forgotten" },
 		do: func(ctx context.Context, acts Acts, a Action) error {
 			if !acts.Forget(ctx, a.Member) {
@@ -275,7 +281,10 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	}
 	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
-	partly := done && kind.each && failed != nil
+	if done && !kind.each { // a node that refuses has nothing to do
+		failed = errors.Join(slices.DeleteFunc(failures, func(err error) bool { return !perhapsDone(err) })...)
+	}
+	partly := done && failed != nil
 	switch {
 	case partly:
 		e.Object, e.Detail = partlyDone+e.Object, failed.Error()
@@ -356,7 +365,7 @@ func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 	var r reply
 	var told actAnswer
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, actWithin)
+		ctx, cancel := context.WithTimeout(ctx, cmp.Or(acts[a.Do].within, actWithin))
 		defer cancel()
 		var text []byte
 		if text, err = c.peers.Request(ctx, node, request); err == nil {

@@ -270,6 +270,29 @@ func TestConsole_Act_forget(t *testing.T) {
 	})
 }
 
+// Forgetting a member does not wait long for a node that hangs, and names it.
+func TestConsole_Act_forgetWithSilent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		net.silent["n3"] = true
+		begin := time.Now()
+		err := consoles[0].Act(t.Context(), "anna", console.Action{Do: "forget", Member: "n9"})
+		if took := time.Since(begin); err == nil || !strings.Contains(err.Error(), "done, but not on every node: n3: ") ||
+			strings.Contains(err.Error(), "n2") || took > 2*time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+		e := recorders[0].List(time.Time{}, 1)[0]
+		if e.Text != "not done on every node: member n9 forgotten by anna" || !strings.Contains(e.Detail, "n3") {
+			t.Errorf("event %+v", e)
+		}
+		for i, p := range net.parts {
+			if did := slices.Contains(p.did, "forget n9"); did != (i < 2) {
+				t.Errorf("n%d did %q", i+1, p.did)
+			}
+		}
+	})
+}
+
 // A node that answers slowly, and has not answered questions before, does what it is asked to, and is said to have.
 func TestConsole_Act_slow(t *testing.T) {
 	bubble(t, func(t *testing.T) {

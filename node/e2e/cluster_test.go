@@ -119,6 +119,43 @@ func eventually(t *testing.T, what string, atMost time.Duration, condition func(
 	}
 }
 
+// What is asked of a node by its name, it answers itself, with the rights of who asks.
+func TestCluster_NodeByName(t *testing.T) {
+	c := newCluster(t, 2)
+	c.more = map[int]string{1: "limits: {document: 1000000}\n"}
+	c.start(0)
+	c.start(1)
+	one := c.nodes[0].client()
+	eventually(t, "node0 reaches node1", 20*time.Second, func() bool {
+		return one.status("GET", "/_node/node1/_system", "") == 200
+	})
+	for name, want := range map[string]string{"_local": "8000000", "node0": "8000000", "node1": "1000000"} {
+		if got := one.ok("GET", "/_node/"+name+"/_config/couchdb/max_document_size", ""); got != want {
+			t.Errorf("max_document_size of %s is %v", name, got)
+		}
+		if got := one.object("GET", "/_node/"+name+"/_config/couchdb", "")["max_document_size"]; got != want {
+			t.Errorf("max_document_size in the section of %s is %v", name, got)
+		}
+	}
+	const key = "/_node/node1/_config/jwt_keys/hmac:a%2Fb"
+	one.ok("PUT", key, `"YXBwbGU="`)
+	if got := one.ok("GET", key, ""); got != "(secret)" {
+		t.Errorf("the key is %v", got)
+	}
+	if old := one.ok("DELETE", key, ""); old != "(secret)" {
+		t.Errorf("the key was %v", old)
+	}
+	one.object("POST", "/_node/node1/_config/_reload", "")
+	for path, want := range map[string]int{"couchdb/nonsense": 404, "jwt_keys/hmac:a%2Fb": 404} {
+		if got := one.status("GET", "/_node/node1/_config/"+path, ""); got != want {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+	if got := one.status("PUT", "/_node/node1/_config/couchdb/max_document_size", `"7"`); got != 403 {
+		t.Errorf("a fixed option: %d", got)
+	}
+}
+
 // Three nodes on one store: any of them serves any request. One is killed and returns, then the node with the store is
 // killed and returns, and no acknowledged write is lost.
 func TestCluster(t *testing.T) {
@@ -184,7 +221,7 @@ func TestCluster(t *testing.T) {
 	eventually(t, "node2 heeds an option that was set on node1", 10*time.Second, func() bool {
 		return three.status("GET", "/_uuids?count=8", "") == 400
 	})
-	// Any node answers for another one: options are the same, measurements are fetched.
+	// Any node passes on what is for another one.
 	two.ok("PUT", "/_node/node2/_config/uuids/max_count", `"6"`)
 	if got := one.object("GET", "/_node/node2/_stats/couchdb/httpd/requests", ""); got["type"] != "counter" {
 		t.Errorf("node0 has as statistics of node2: %v", got)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -121,6 +122,46 @@ func TestProgram_DiskFull(t *testing.T) {
 	checkLedger(t, p.client(), acked)
 	p.client().ok("GET", "/_up", "")
 	p.stop(syscall.SIGTERM)
+}
+
+// A disk that will soon be full needs attention for as long as it is so low. The node serves, and probes are not told.
+func TestProgram_DiskLow(t *testing.T) {
+	needEmbedded(t)
+	mostlyWaits(t)
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	mountSmall(t, data, 160<<20)
+	p := launch(t, dir, append([]string{"-data", data}, freePorts...)...)
+	p.waitReady()
+	outside := filepath.Join(data, "outside")
+	var space syscall.Statfs_t
+	if err := syscall.Statfs(data, &space); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(outside, make([]byte, int64(space.Bavail)*space.Bsize-43<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := p.client()
+	told := func(want string) {
+		t.Helper()
+		eventually(t, "the state is "+want, 20*time.Second, func() bool {
+			return c.object("GET", "/_dashboard/api/overview", "")["state"] == want
+		})
+	}
+	told("degraded")
+	out, err := exec.Command(divan, "status", "-url", p.http()).CombinedOutput()
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || failed.ExitCode() != 1 || !strings.Contains(string(out), "MB left") {
+		t.Errorf("divan status: %v\n%s", err, out)
+	}
+	if up := c.object("GET", "/_up", ""); up["status"] != "ok" {
+		t.Errorf("/_up: %v", up)
+	}
+	c.ok("PUT", "/there-is-room", "")
+	if err := os.Remove(outside); err != nil {
+		t.Fatal(err)
+	}
+	told("ok")
 }
 
 // fillWithDocuments writes until the store refuses, and returns what was acknowledged.

@@ -116,6 +116,14 @@ func TestEvents_Death(t *testing.T) {
 	if seconds < 0.5 || seconds > 20 {
 		t.Errorf("it was silent for %v s", seconds)
 	}
+	// The log has the event, and not each connection that was lost.
+	for _, i := range []int{0, 2} {
+		for line := range strings.Lines(c.nodes[i].stderr.String()) {
+			if strings.Contains(line, `"lib":"protoactor"`) {
+				t.Errorf("node%d logs %s", i, line)
+			}
+		}
+	}
 	c.start(1)
 	eventually(t, "node1 is back", 20*time.Second, func() bool {
 		return two.storyOf("node1").Title == "node1 died and is back"

@@ -30,9 +30,10 @@ var (
 	indexLag      = desc("divan_index_lag_changes",
 		"Changes that are not in the index yet; of the 500 indexes that are built here or were used last.",
 		"database", "design")
-	indexBuilding = desc("divan_index_building", "1 while the index is built.", "database", "design")
-	indexErrors   = desc("divan_index_skipped_documents", "Documents whose map functions failed.", "database", "design")
-	degraded      = desc("divan_degraded",
+	indexBuilding = desc("divan_index_building", "1 at the node that leads a build of the index, while it "+
+		"does: others may build parts of it.", "database", "design")
+	indexErrors = desc("divan_index_skipped_documents", "Documents whose map functions failed.", "database", "design")
+	degraded    = desc("divan_degraded",
 		"Reasons why this node needs an operator although it serves, by name; none when all is well.",
 		"reason")
 	members = desc("divan_members",

@@ -67,8 +67,8 @@ type Sources struct {
 type Index struct {
 	Database, Design string // Design is without _design/
 	Lag              int64  // changes not processed yet, up to a bound of the source's
-	Building         bool
-	Errors           int64 // documents that were skipped
+	Building         bool   // by this node, perhaps with the help of others
+	Errors           int64  // documents that were skipped
 }
 
 // Metrics is the registry of one node.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/replicate/spec"
 )
@@ -144,5 +146,20 @@ func TestView_List_late(t *testing.T) {
 	}
 	if got, _ := listed(t, m); strings.Count(got, "\n") != 2 {
 		t.Errorf("after that, the list is %s", got)
+	}
+}
+
+// A run that has taken over a job, and has no figures of its own yet, was not updated before it began.
+func TestShown_taskOfTakenOver(t *testing.T) {
+	began := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ updated, want time.Time }{
+		{time.Time{}, began}, {began.Add(-78 * time.Second), began},
+		{began.Add(time.Second), began.Add(time.Second)},
+	} {
+		s := shown{state: Running, rec: &record{Changed: began, Updated: c.updated}}
+		task := gjson.ParseBytes(s.taskJSON())
+		if got := task.Get("updated_on").Int(); got != c.want.Unix() || task.Get("started_on").Int() != began.Unix() {
+			t.Errorf("updated at %v: %s", c.updated, task.Raw)
+		}
 	}
 }

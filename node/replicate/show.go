@@ -305,7 +305,7 @@ func (v *View) Tasks(ctx context.Context) ([][]byte, error) {
 func (s *shown) taskJSON() []byte {
 	r := s.rec
 	updated := r.Updated
-	if updated.IsZero() {
+	if updated.Before(r.Changed) { // there are no figures of this run yet
 		updated = r.Changed
 	}
 	task := marshal(struct {

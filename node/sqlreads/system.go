@@ -31,41 +31,56 @@ type Node struct {
 func (s *Source) SystemTables(n Node) []Table {
 	return []Table{
 		table("members", "the cluster's members, as this node sees them", adminsOnly(n.members),
-			"name text", "status text", "self bool", "http text", "sql text", "gossip text", "version text",
-			"roles jsonb", "given_up bool", "gone_since timestamptz"),
+			"name text", "status text alive, suspect, left (as announced) or dead", "self bool", "http text",
+			"sql text", "gossip text", "version text",
+			"roles jsonb", "given_up bool whether it has left without announcing it",
+			"gone_since timestamptz when this node saw it go; null while it is up"),
 		table("actors", "the supervision trees of all nodes", adminsOnly(n.actors),
-			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8",
-			"restarts int8",
+			"id text", "parent text", "kind text", "name text", "state text",
+			"since timestamptz when its life began: that of the start or of the last restart",
+			"mailbox int8 messages that wait",
+			"restarts int8 after failures and on request",
 			"last_failure text", "last_failure_at timestamptz", "facts jsonb", "node text"),
 		// pid has the type of pg_stat_activity.pid, which pg_terminate_backend takes.
 		table("sessions", "the SQL sessions of all nodes: your own, and all for server admins", n.sessions,
 			"pid int4", "username text", "database text", "application text", "remote text", "tls bool",
 			"since timestamptz", "state text",
-			"statement text", "statement_since timestamptz", "rows int8", "node text",
-			"returned int8", "examined int8", "plan text"),
+			"statement text", "statement_since timestamptz", "rows int8 sent in total", "node text",
+			"returned int8 rows sent by the running statement",
+			"examined int8 rows that the reads of the running statement have examined, after its first second",
+			"plan text"),
 		table("active_tasks", "background work under way on all nodes", adminsOnly(n.tasks),
-			"type text", "node text", "database text", "design_document text", "progress int8",
+			"type text", "node text", "database text", "design_document text", "progress int8 percent",
 			"started_on timestamptz", "updated_on timestamptz",
 			"facts jsonb"),
 		table("jobs", "the queue of background work, of all nodes", adminsOnly(s.jobs),
-			"type text", "id text", "state text", "worker text", "failures int8", "error text", "due timestamptz",
+			"type text", "id text", "state text", "worker text", "failures int8 in a row", "error text",
+			"due timestamptz when it may be taken",
 			"updated timestamptz",
-			"data jsonb", "progress jsonb", "created timestamptz", "lease float8"),
+			"data jsonb", "progress jsonb", "created timestamptz",
+			"lease float8 seconds for which its worker may be silent before another node takes it"),
 		table("events", "what happened on all nodes, as far as they remember it; newest first", adminsOnly(n.events),
 			"at timestamptz", "node text", "kind text", "severity text", "text text", "member text", "database text",
 			"object text", "job text", "actor text", "username text", "address text", "from_node text",
-			"to_node text", "token int8", "since timestamptz", "seconds float8", "count int8", "repeated int8",
+			"to_node text", "token int8 the fencing token of the job",
+			"since timestamptz when what it is about began", "seconds float8 how long what it is about has lasted",
+			"count int8 how many there were: shards, rows or documents, as its text says",
+			"repeated int8 how often the same happened again until the time in column until",
 			"until timestamptz", "detail text", "also jsonb", "id text"),
 		allDatabases("databases", "the databases that you may read", databaseRow,
-			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
-			"shards int8", "incarnation int8",
+			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8 bytes",
+			"shards int8 number of changes shards", "incarnation int8",
 			"partitioned bool"),
 		fewPerDatabase("shards", "the changes shards of this database, including replaced ones", s.shards,
-			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text", "database text"),
+			"shard text", "since text", "scheme text", "current bool",
+			"lag int8 changes of the shard that are not in every index yet; null of replaced shards", "node text",
+			"database text"),
 		fewPerDatabase("indexes", "the views of this database and the state of their indexes", s.indexes,
-			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text",
+			"design text", "view text", "rows int8", "bytes int8", "errors int8 documents that were skipped",
+			"seq text", "last_seq text",
 			"current bool", "building bool",
-			"lag int8", "signature text", "database text"),
+			"lag int8 changes that the index lacks; the console shows the age of the oldest one", "signature text",
+			"database text"),
 		perDatabase("bad_values",
 			"values that typed columns of this database have shown as NULL, since this node started", s.badValues,
 			"cast text", "count int8", "example text", "database text"),
@@ -74,12 +89,11 @@ func (s *Source) SystemTables(n Node) []Table {
 	}
 }
 
-// table returns a Table with columns given as "name type".
+// table returns a Table with columns given as "name type" or "name type comment".
 func table(name, comment string, rows func(context.Context, Scope) iter.Seq2[[]any, error], columns ...string) Table {
 	t := Table{SystemTable: exec.SystemTable{Name: name, Comment: comment}, Rows: rows}
 	for _, c := range columns {
-		name, typ := cut(c)
-		t.Columns = append(t.Columns, exec.SystemColumn{Name: name, Type: typ})
+		t.Columns = append(t.Columns, cut(c))
 	}
 	return t
 }

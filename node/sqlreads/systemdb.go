@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
 )
 
 // This file has the relations of schema divan that are about one database after the other.
 
-func cut(column string) (name, typ string) {
-	name, typ, _ = strings.Cut(column, " ")
-	return name, typ
+func cut(column string) exec.SystemColumn {
+	name, rest, _ := strings.Cut(column, " ")
+	typ, comment, _ := strings.Cut(rest, " ")
+	return exec.SystemColumn{Name: name, Type: typ, Comment: comment}
 }
 
 func (s *Source) shards(ctx context.Context, db named, yield func(...any) bool) error {

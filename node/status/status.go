@@ -157,7 +157,7 @@ func (p *page) jobs(o *state.Overview) {
 		text += fmt.Sprintf("; %d failed before", o.Failing)
 	}
 	if o.Read != nil {
-		text += fmt.Sprintf(" (%s s ago: the store has not answered since)", number(o.Now.Sub(*o.Read).Seconds()))
+		text += fmt.Sprintf(" (as of %s s ago: the store does not answer now)", number(o.Now.Sub(*o.Read).Seconds()))
 	}
 	p.heading("JOBS  %s", text)
 	for i, t := range o.Tasks {

@@ -93,7 +93,7 @@ func TestText_hostile(t *testing.T) {
 	}
 	read := time.Now()
 	old := &state.Overview{Jobs: map[string]int{"pending": 1}, Read: &read, Now: read.Add(12 * time.Second)}
-	const want = "JOBS  1 pending (12 s ago: the store has not answered"
+	const want = "JOBS  1 pending (as of 12 s ago: the store does not answer now"
 	if text := status.Text(old, 80); !strings.Contains(text, want) {
 		t.Error(text)
 	}

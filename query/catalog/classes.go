@@ -99,6 +99,11 @@ func init() {
 			if c.Comment != "" {
 				b.add(v{"objoid": c.OID, "classoid": classPgClass, "objsubid": 0, "description": c.Comment})
 			}
+			for i, a := range c.Columns {
+				if a.Comment != "" {
+					b.add(v{"objoid": c.OID, "classoid": classPgClass, "objsubid": i + 1, "description": a.Comment})
+				}
+			}
 		}
 		for _, n := range s.Schemas {
 			if n.Comment != "" {

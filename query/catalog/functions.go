@@ -222,7 +222,14 @@ func comments() {
 	register("obj_description", types.Text, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 		return describe(s, a[0].I, ""), nil
 	}), types.Oid)
-	register("col_description", types.Text, constant(types.Null), types.Oid, types.Int4)
+	register("col_description", types.Text, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		if c := s.classByOID[a[0].I]; c != nil && a[1].I > 0 && a[1].I <= int64(len(c.Columns)) {
+			if comment := c.Columns[a[1].I-1].Comment; comment != "" {
+				return types.NewText(comment), nil
+			}
+		}
+		return types.Null, nil
+	}), types.Oid, types.Int4)
 	register("shobj_description", types.Text, constant(types.Null), types.Oid, types.Name)
 }
 

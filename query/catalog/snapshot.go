@@ -154,6 +154,7 @@ type Attribute struct {
 	Type    types.OID
 	Mod     int32
 	NotNull bool
+	Comment string
 }
 
 // Database is a row of pg_database.
@@ -218,7 +219,7 @@ var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
 	for _, r := range load() {
 		c := &Class{OID: r.oid, Schema: byName[r.schema], Name: r.name, Kind: r.kind, builtin: true}
 		for i, col := range r.cols {
-			c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, r.notNull[i]})
+			c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, r.notNull[i], ""})
 		}
 		classes = append(classes, c)
 	}
@@ -249,7 +250,7 @@ func NewSnapshot(in Input) *Snapshot {
 			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r",
 				Comment: r.Comment}
 			for i, col := range r.Columns {
-				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0 || r.Always(col.Field)})
+				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0 || r.Always(col.Field), ""})
 			}
 			s.addClass(c)
 			if r.Keyed() {
@@ -265,7 +266,7 @@ func NewSnapshot(in Input) *Snapshot {
 			if !ok {
 				typ = types.Text
 			}
-			c.Columns = append(c.Columns, Attribute{col.Name, typ, -1, false})
+			c.Columns = append(c.Columns, Attribute{col.Name, typ, -1, false, col.Comment})
 		}
 		s.addClass(c)
 	}
@@ -328,7 +329,7 @@ func (s *Snapshot) addDeclared(ids assigner, n *Schema, r *declare.Relation) {
 		return
 	}
 	for i, col := range r.Columns {
-		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, col.Mod, i == 0})
+		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, col.Mod, i == 0, ""})
 	}
 	s.addClass(c)
 	s.addKey(ids, c)
@@ -341,7 +342,7 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 		c.Comment = "map view with reduce " + w.Reduce
 	}
 	for _, col := range naming.ViewColumns {
-		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
+		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false, ""})
 	}
 	c.Definition = " SELECT /* the rows that the map function of _design/" + strings.ReplaceAll(n.Name, "*/", "* /") +
 		" emits */\n    NULL::text AS id,\n    NULL::jsonb AS key,\n    NULL::jsonb AS value,\n    NULL::jsonb AS " +

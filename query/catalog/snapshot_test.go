@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/divandb/divan/query/catalog"
@@ -183,5 +184,27 @@ func TestSnapshot_VirtualDatabase(t *testing.T) {
 	}
 	if !found {
 		t.Error("divan.members is not there")
+	}
+}
+
+// Columns of system relations have comments, which psql's \\d+ and other clients read in either way.
+func TestSnapshot_columnComments(t *testing.T) {
+	in := input()
+	in.SystemTables = []exec.SystemTable{{Name: "shards", Columns: []exec.SystemColumn{{Name: "shard", Type: "text"},
+		{Name: "lag", Type: "int8", Comment: "in changes"}}}}
+	var class int64
+	for _, row := range table(t, in, "pg_catalog", "pg_class") {
+		if row["relname"].S == "shards" {
+			class = row["oid"].I
+		}
+	}
+	var got []string
+	for _, row := range table(t, in, "pg_catalog", "pg_description") {
+		if row["objoid"].I == class {
+			got = append(got, fmt.Sprint(row["objsubid"].I, " ", row["description"].S))
+		}
+	}
+	if len(got) != 1 || got[0] != "2 in changes" {
+		t.Errorf("described: %q", got)
 	}
 }

@@ -337,6 +337,8 @@ type SystemColumn struct {
 	Name string
 	// Type is "text", "bool", "int8", "float8", "timestamptz" or "jsonb".
 	Type string
+	// Comment says what the name does not, such as a unit. It may be empty.
+	Comment string
 }
 
 // Kind classifies errors of reads. Query assigns the SQLSTATE.

@@ -349,14 +349,19 @@ func (b *indexerBehavior) lose(err error) []runtime.Effect {
 func (b *indexerBehavior) count() {
 	b.facts.Documents, b.facts.Rows = b.earlier.documents, b.earlier.rows
 	b.facts.Shards = make([]IndexShardFacts, 0, len(b.shards))
+	open := false
 	for _, id := range slices.Sorted(maps.Keys(b.shards)) {
 		t := b.shards[id]
 		b.facts.Documents += t.documents
 		b.facts.Rows += t.rows
+		open = open || !t.done
 		b.facts.Shards = append(b.facts.Shards,
 			IndexShardFacts{Shard: id, Documents: t.documents, Rows: t.rows, Done: t.done})
 	}
-	if b.facts.Total > 0 {
+	switch {
+	case !open: // the total was a guess, and what a node did before it died may not have been reported
+		b.facts.Total = b.facts.Documents
+	case b.facts.Total > 0:
 		b.facts.Total = max(b.facts.Total, b.facts.Documents)
 	}
 }
@@ -367,7 +372,6 @@ func (b *indexerBehavior) finished(m buildFinished) []runtime.Effect {
 		return b.failed(m.err, closeAgain{})
 	}
 	b.phase = indexerReporting
-	b.facts.Total = b.facts.Documents // which was a guess
 	return []runtime.Effect{reportJob{progress: b.facts.encode()}}
 }
 

@@ -225,6 +225,27 @@ func TestIndexerBehavior_Progress(t *testing.T) {
 	}
 }
 
+// A build that was taken over may not know all that was done before. Once nothing is left to do, it is complete.
+func TestIndexerBehavior_takenOver(t *testing.T) {
+	b := &indexerBehavior{lives: 1, parallel: 4, first: 100, setProgress: func(IndexerFacts) {}}
+	for _, c := range []struct {
+		m           any
+		done, total int64
+	}{
+		{runtime.Started{}, 0, 0},
+		{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a", "b"}, Changes: 5002, Resumed: true},
+			done: IndexerFacts{Documents: 1000, Total: 5002}}, 1000, 5002},
+		{stepped{shard: "a", result: layer.StepResult{Documents: 2000, Done: true}}, 3000, 5002},
+		{stepped{shard: "b", result: layer.StepResult{Documents: 589, Done: true}}, 3589, 3589},
+	} {
+		b.Step(time.Time{}, c.m)
+		_, facts := b.Status()
+		if f := facts.(IndexerFacts); f.Documents != c.done || f.Total != c.total {
+			t.Errorf("after %+v: %d of %d, want %d of %d", c.m, f.Documents, f.Total, c.done, c.total)
+		}
+	}
+}
+
 // The job of a build that has ended reports all that was done.
 func TestIndexerBehavior_lastReport(t *testing.T) {
 	b := &indexerBehavior{lives: 1, parallel: 1, first: 100, setProgress: func(IndexerFacts) {}}

@@ -35,6 +35,8 @@ type IndexInfo struct {
 	Seq       string   `json:"seq"`
 	LastSeq   string   `json:"last_seq"` // of the database
 	Current   bool     `json:"current"`
+	// Leads reports whether this node leads a build of the index. Other nodes may have parts of it.
+	Leads bool `json:"-"`
 	// Behind is how long the index has lacked changes: see layer.IndexState.
 	Behind time.Duration `json:"-"`
 }
@@ -43,7 +45,8 @@ type IndexInfo struct {
 type UsedIndex struct {
 	Database string
 	Design   *layer.Design
-	Building bool // by this node
+	Building bool // by this node, or a part of it
+	leads    bool
 	db       ports.Database
 }
 
@@ -69,7 +72,7 @@ func (x *Indexing) Used(ctx context.Context) iter.Seq2[UsedIndex, error] {
 				}
 				ix.design = of[at]
 			}
-			if !yield(UsedIndex{ix.db.Name(), ix.design, ix.building, ix.db}, nil) {
+			if !yield(UsedIndex{ix.db.Name(), ix.design, ix.building, ix.leads, ix.db}, nil) {
 				return
 			}
 		}
@@ -82,7 +85,9 @@ func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
 	if err != nil {
 		return IndexInfo{}, err
 	}
-	return InfoOf(ix.Database, ix.Design, &state), nil
+	info := InfoOf(ix.Database, ix.Design, &state)
+	info.Leads = ix.leads
+	return info, nil
 }
 
 // InfoOf describes an index of a database by its state.
@@ -135,23 +140,26 @@ type shownIndex struct {
 	usedIndex // without a design if the index is only being built
 	signature string
 	building  bool
+	leads     bool
 }
 
 // used returns the recently used indexes, and those that are built without having been asked for: after a restart, or
 // for another node. Those asked for last come first. It does no I/O, because there may be many more than are shown.
 func (x *Indexing) used() (list []shownIndex) {
-	building := map[indexKey]bool{}
+	building := map[indexKey]bool{} // with all shards of a shared build; whether this node leads it
 	for _, t := range x.builds.list() {
-		building[indexKey{db: t.key.db, signature: t.key.signature}] = true // with all shards of a shared build
+		key := indexKey{db: t.key.db, signature: t.key.signature}
+		building[key] = building[key] || t.key.shard == ""
 	}
 	for _, ix := range x.builds.used(x.tree.Now()) {
 		key := indexKey{db: ix.db, signature: ix.design.Signature}
-		list = append(list, shownIndex{ix, ix.design.Signature, building[key]})
+		leads, built := building[key]
+		list = append(list, shownIndex{ix, ix.design.Signature, built, leads})
 		delete(building, key)
 	}
 	until := x.tree.Now().Add(x.WarmFor)
-	for key := range building {
-		list = append(list, shownIndex{usedIndex{db: key.db, until: until}, key.signature, true})
+	for key, leads := range building {
+		list = append(list, shownIndex{usedIndex{db: key.db, until: until}, key.signature, true, leads})
 	}
 	slices.SortFunc(list, func(a, b shownIndex) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.db.Name(), b.db.Name()),

@@ -22,7 +22,7 @@ type KindMetrics struct {
 	Mailbox   int // messages waiting
 	Spawned   int64
 	Stopped   int64
-	Restarted int64
+	Restarted int64 // after failures
 	Durations Histogram
 }
 

@@ -18,8 +18,18 @@ func NewActorSystem(l *slog.Logger) *actor.ActorSystem {
 }
 
 // demoted lowers every record by one level: protoactor's info is for its developers, and what it logs as an error is a
-// peer that hung up.
+// peer that hung up. What it says in turn about the connections to a node that is gone becomes debug: membership tells
+// that, once.
 type demoted struct{ slog.Handler }
+
+// ofGonePeers is what protoactor logs as errors when a peer is gone.
+var ofGonePeers = map[string]bool{
+	"EndpointWriter lost connection":                    true,
+	"EndpointWriter failed to connect":                  true,
+	"EndpointWriter failed to create receive stream":    true,
+	"EndpointWriter failed to send connect request":     true,
+	"EndpointWriter failed to receive connect response": true,
+}
 
 const oneLevel = slog.LevelInfo - slog.LevelDebug
 
@@ -29,6 +39,11 @@ func (d demoted) Enabled(ctx context.Context, l slog.Level) bool {
 
 func (d demoted) Handle(ctx context.Context, r slog.Record) error {
 	r.Level -= oneLevel
+	if ofGonePeers[r.Message] {
+		if r.Level = slog.LevelDebug; !d.Handler.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
 	return d.Handler.Handle(ctx, r)
 }
 

@@ -15,9 +15,10 @@ var ErrNoActor = errors.New("there is no such actor any more")
 // restartLook is how often Restart looks whether the actor has begun its new life.
 const restartLook = 5 * time.Millisecond
 
-// Restart ends the life of an actor and of all below it, and lets it begin a new one, as after a failure. It counts as
-// a restart, but not as a failure. It waits for the new life. It returns ErrNoActor if there is no actor with the id,
-// and another error if the actor is busy until ctx ends: an actor ends no life in the middle of a message.
+// Restart ends the life of an actor and of all below it, and lets it begin a new one, as after a failure. It is counted
+// in the actor's record, but not in the metrics, which count failures. It waits for the new life. It returns ErrNoActor
+// if there is no actor with the id, and another error if the actor is busy until ctx ends: an actor ends no life in the
+// middle of a message.
 func (t *Tree) Restart(ctx context.Context, id string) error {
 	var found *Record
 	t.top.walk(func(r *Record) {

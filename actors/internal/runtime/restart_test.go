@@ -64,6 +64,12 @@ func TestTree_Restart(t *testing.T) {
 	if after.Restarts != before.Restarts+1 || !after.Since.After(before.Since) || after.LastFailure != "" {
 		t.Errorf("after a restart %+v, before %+v", after, before)
 	}
+	kinds, _ := tree.Metrics()
+	for _, k := range kinds {
+		if k.Restarted != 0 {
+			t.Errorf("a restart on request counts as a failure of %s", k.Kind)
+		}
+	}
 	if err := tree.Restart(t.Context(), "node:n1/quick"); !errors.Is(err, ErrNoActor) {
 		t.Errorf("an actor that is not there: %v", err)
 	}

@@ -151,7 +151,6 @@ func (s *Shell) Receive(c actor.Context) {
 	case *actor.Restarting:
 		if s.life.Err() == nil { // restarted on request; after a failure, fail has done it
 			s.rec.restarted()
-			s.tree.kinds.restarted(s.rec.kind)
 			if s.spec.Ended != nil {
 				s.spec.Ended()
 			}

@@ -9,7 +9,7 @@ type Counts struct{ Written, Refused, Read, Changes atomic.Int64 }
 type Counted struct {
 	Written int64 // documents written
 	Refused int64 // edits refused, most of them because of a revision conflict
-	Read    int64 // documents read one by one
+	Read    int64 // documents read one by one; those that were not found or could not be read do not count
 	Changes int64 // rows of changes feeds
 }
 

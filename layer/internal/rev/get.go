@@ -17,8 +17,7 @@ import (
 //
 // The revision tree is only read if the options require it (R7): the winner's id is taken from AllDocs.
 func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
-	d.Count(func(c *db.Counts) { c.Read.Add(1) })
-	return db.Read(ctx, d.Database, func(t *db.Txn) (*Document, error) {
+	doc, err := db.Read(ctx, d.Database, func(t *db.Txn) (*Document, error) {
 		if err := t.Cfg.CheckID(id); err != nil {
 			return nil, err
 		}
@@ -31,6 +30,10 @@ func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, 
 		}
 		return getWinner(t, r, id, largeReads(t, o))
 	})
+	if err == nil {
+		d.Count(func(c *db.Counts) { c.Read.Add(1) })
+	}
+	return doc, err
 }
 
 // getWinner reads a document's winner and then its body, in one step if the reader can.

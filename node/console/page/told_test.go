@@ -23,7 +23,7 @@ func TestPage_unknown(t *testing.T) {
 	}{
 		{nil, nil, 0, []string{"unknown number of databases", "unknown number of jobs"}},
 		{pointer(10_013), map[string]int{"pending": 2}, 2 * time.Minute, []string{"10,013 databases", "2 jobs",
-			"last read 2 min ago", "the store has not answered since"}},
+			"last read 2 min ago", "the store does not answer now"}},
 	} {
 		api := answers()
 		o := api["overview"].(state.Overview)

@@ -63,11 +63,25 @@ type Members interface {
 	Members() []Member
 }
 
+// NodeRequest is a request that another member answers.
+type NodeRequest struct {
+	Method string        `json:"method"`
+	Path   []string      `json:"path"` // below /_node/_local/, decoded
+	User   layer.UserCtx `json:"user"` // the caller, with whose rights it is answered
+	Body   []byte        `json:"body,omitempty"`
+}
+
+// NodeAnswer is the answer to a NodeRequest.
+type NodeAnswer struct {
+	Status int    `json:"status"`
+	Type   string `json:"type"` // Content-Type
+	Body   []byte `json:"body"`
+}
+
 // Others asks other members.
 type Others interface {
-	// Get answers GET of a path below /_node/_local/ as the member would, for an admin. The error is for a member that
-	// does not answer in time.
-	Get(ctx context.Context, member, path string) (status int, contentType string, body []byte, err error)
+	// Ask has a member answer a request. The error is for a member that does not answer in time.
+	Ask(ctx context.Context, member string, r NodeRequest) (NodeAnswer, error)
 }
 
 // Actors is the supervision tree.

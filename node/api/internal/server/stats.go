@@ -276,20 +276,28 @@ func (h *Handlers) IsMember(q *call.Request, name string) bool {
 	return slices.ContainsFunc(h.memberList(q), func(m Member) bool { return m.Name == name })
 }
 
-// NodeElsewhere answers GET of a path below /_node/{name}/ of another member.
+// NodeElsewhere has another member answer a request for a path below /_node/{name}/.
 func (h *Handlers) NodeElsewhere(q *call.Request) error {
 	name := q.Part(1)
 	if h.Others == nil {
 		return fault.NotFound("no such node: " + name)
 	}
-	status, contentType, body, err := h.Others.Get(q.Ctx(), name, strings.Join(q.Path[2:], "/"))
+	r := NodeRequest{Method: q.Method, Path: q.Path[2:], User: *q.UserCtx()}
+	if q.Method == http.MethodPut { // no other one has a body that counts
+		body, err := q.Body.Whole()
+		if err != nil {
+			return err
+		}
+		r.Body = body
+	}
+	a, err := h.Others.Ask(q.Ctx(), name, r)
 	if err != nil {
 		h.Log.Warn("another node does not answer", "node", name, "error", err)
-		return &fault.Fault{Status: http.StatusServiceUnavailable, Name: "nodedown", Reason: name + " is down"}
+		return &fault.Fault{Status: http.StatusServiceUnavailable, Name: "nodedown", Reason: name + " does not answer"}
 	}
-	q.W.Header().Set("Content-Type", contentType)
+	q.W.Header().Set("Content-Type", a.Type)
 	q.W.Header().Set("Cache-Control", "must-revalidate")
-	return q.SendBytes(status, body)
+	return q.SendBytes(a.Status, a.Body)
 }
 
 // NodeStats answers /_node/{name}/_stats, or the part that the path names. It has those of CouchDB's statistics that

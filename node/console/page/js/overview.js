@@ -146,7 +146,7 @@ export const overview = (place, say) => {
               ' · ',
               number('jobs', o.jobs && Object.values(o.jobs).reduce((a, b) => a + b, 0)),
               o.failing ? el('span', { class: 'warn' }, `, ${count(o.failing)} have failed before`) : '',
-              o.read ? [' · last read ', time(o.read), ': the store has not answered since'] : '',
+              o.read ? [' · last read ', time(o.read), ': the store does not answer now'] : '',
             ),
         told('Lately', o.lately),
         section(
