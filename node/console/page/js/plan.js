@@ -86,7 +86,9 @@ const node = (p, top) => {
 export const planTree = source => {
   const [top] = JSON.parse(source);
   const facts = Object.entries(top).filter(([k]) => k !== 'Plan' && k !== 'Triggers');
+  const ran = top.Plan['Actual Rows'] !== undefined;
   return [
+    el('p', { class: 'dim' }, `Bars: ${ran ? 'rows handled, against the step with most' : 'share of the expected cost'}.`),
     el('ul', { class: 'plan' }, node(top.Plan, most(top.Plan))),
     facts.length
       ? el(
