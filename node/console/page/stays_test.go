@@ -227,3 +227,24 @@ func TestPage_noList(t *testing.T) {
 	p.Eval(`location.hash = '#/databases/orders'`, nil)
 	p.WaitText("/orders/_design/by -H 'Content-Type: application/json'")
 }
+
+// A tab whose password is refused tells the others: each of them would ask too, and a few refused logins lock an account.
+func TestPage_refusedOnce(t *testing.T) {
+	url, status, _ := flaky(t, answers())
+	b := browser.Start(t)
+	hidden := b.Open(url+"/stopped#/nodes", browser.View{})
+	defer hidden.Close()
+	hidden.WaitText("1,204/s")
+	hidden.Eval(`Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+		document.dispatchEvent(new Event('visibilitychange')); mark()`, nil)
+	p := b.Open(url+"/_dashboard/#/nodes", browser.View{})
+	defer p.Close()
+	p.WaitText("1,204/s")
+	status.Store(401)
+	p.WaitText("Your session has ended")
+	hidden.WaitText("Your session has ended")
+	pass(hidden, time.Minute)
+	if times := asked(hidden, "/_dashboard/api/verdict"); len(times) > 0 {
+		t.Errorf("the other tab asks at %v", times)
+	}
+}
