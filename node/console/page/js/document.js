@@ -152,6 +152,7 @@ export const documentPage = (place, say, name, id) => {
     passes();
     wrong.textContent = '';
     said.textContent = standing;
+    speak('');
     if (used) used.disabled = true;
     try {
       await work();
