@@ -82,8 +82,8 @@ func TestConsole_Conflicts(t *testing.T) {
 	well(t, p)
 }
 
-// Who deletes a document in conflict chooses what is deleted, and is told what has become of it. A question that was left
-// deletes nothing, and neither does one about a revision that has changed.
+// Who deletes a document in conflict chooses what is deleted, and is told what has become of it. A question that was
+// left deletes nothing, and neither does one about a revision that has changed.
 func TestConsole_Delete(t *testing.T) {
 	b := browser.Start(t)
 	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")

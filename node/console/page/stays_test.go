@@ -228,7 +228,8 @@ func TestPage_noList(t *testing.T) {
 	p.WaitText("/orders/_design/by -H 'Content-Type: application/json'")
 }
 
-// A tab whose password is refused tells the others: each of them would ask too, and a few refused logins lock an account.
+// A tab whose password is refused tells the others: each of them would ask too, and a few refused logins lock an
+// account.
 func TestPage_refusedOnce(t *testing.T) {
 	url, status, _ := flaky(t, answers())
 	b := browser.Start(t)
