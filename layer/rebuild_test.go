@@ -48,6 +48,13 @@ func TestIndex_Rebuild(t *testing.T) {
 			if !found {
 				t.Error("no job is in the queue")
 			}
+			if state, err := ix.State(t.Context()); err != nil || !state.Asked {
+				t.Errorf("with its job: %+v, %v", state, err)
+			}
+			dropIndexJobs(t, s)
+			if state, err := ix.State(t.Context()); err != nil || state.Asked {
+				t.Errorf("without its job: %+v, %v", state, err)
+			}
 			build(t, ix, 3, 100)
 			if got := rows(t, ix, layer.ViewQuery{View: "n"}); !slices.Equal(got[:10], want) || len(got) != 11 {
 				t.Errorf("got %q\nwant %q and one more", got, want)
@@ -93,5 +100,17 @@ func TestIndex_Query_removedMeanwhile(t *testing.T) {
 				t.Errorf("%d rows of 200; built again: %v", n, again)
 			}
 		})
+	}
+}
+
+func dropIndexJobs(t *testing.T, s *layer.Store) {
+	t.Helper()
+	for j, err := range s.Jobs(t.Context()) {
+		if err == nil && j.Type == layer.IndexJobs {
+			err = s.RemoveJob(t.Context(), j.Type, j.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

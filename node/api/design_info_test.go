@@ -49,6 +49,15 @@ func TestDesignInfo_progress(t *testing.T) {
 	if got := info(); got.Building || len(got.Shards) > 0 {
 		t.Errorf("before: %+v", got)
 	}
+	state, err := db.Index(design).BriefState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := db.Index(design).RequestBuild(t.Context(), state.LastSeq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked.Watch.Cancel()
 	b, err := db.StartBuild(t.Context(), layer.IndexJob{Signature: design.Signature}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +81,53 @@ func TestDesignInfo_progress(t *testing.T) {
 		r.Seq != b.Goal {
 		t.Errorf("one shard is done: %+v, at %s", got, r.Seq)
 	}
+	dropJobs(t, s.store)
+	if got := info(); got.Building || got.Goal == "" {
+		t.Errorf("without its job: %+v", got)
+	}
+}
+
+// dropJobs removes the jobs that build indexes.
+func dropJobs(t *testing.T, s *layer.Store) {
+	t.Helper()
+	for j, err := range s.Jobs(t.Context()) {
+		if err == nil && j.Type == layer.IndexJobs {
+			err = s.RemoveJob(t.Context(), j.Type, j.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An index is being built as long as a job does it: after a rebuild whose job was dropped, it is not.
+func TestDesignInfo_dropped(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/_design/d", `{"views":{"v":{"map":"function (doc) { emit(doc.n) }"}}}`)
+	s.must(t, "GET", "/db/_design/d/_view/v", "")
+	db, err := s.store.Database(t.Context(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := db.Design(t.Context(), "d")
+	if err == nil {
+		err = db.Index(design).Rebuild(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := func() bool {
+		return strings.Contains(s.must(t, "GET", "/db/_design/d/_info", ""), `"updater_running":true`)
+	}
+	if !running() {
+		t.Error("with its job it is not being built")
+	}
+	dropJobs(t, s.store)
+	if running() {
+		t.Error("without its job it is being built")
+	}
+	s.must(t, "GET", "/db/_design/d/_view/v", "")
 }
 
 // _info shows some documents that a map function skips, with reasons, and _errors all of them.

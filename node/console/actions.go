@@ -499,7 +499,8 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 	var bad badRequest
 	switch {
 	case err == nil:
-		answerJSON(w, r, map[string]bool{"ok": true})
+		kind, _ := a.check() // which fills in the defaults, as Act does
+		answerJSON(w, r, map[string]any{"ok": true, "did": kind.did(a)})
 	case errors.As(err, &bad):
 		refuse(w, http.StatusBadRequest, sentence(err))
 	case !perhapsDone(err):

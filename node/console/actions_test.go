@@ -127,6 +127,9 @@ func TestConsole_Act(t *testing.T) {
 	} {
 		net.parts[0].did, net.parts[1].did = nil, nil
 		code, body := post(c.body)
+		if did, _ := strings.CutSuffix(c.text, " by anna"); code == 200 && !strings.Contains(body, did) {
+			t.Errorf("%s is answered with %s", c.body, body)
+		}
 		if did := [2]string{strings.Join(net.parts[0].did, ", "), strings.Join(net.parts[1].did, ", ")}; code != c.code ||
 			did != c.did {
 			t.Errorf("%s: %d %s, did %q", c.body, code, body, did)

@@ -77,8 +77,12 @@ func (p pages) views() map[string]view {
 		"overview": func(ctx context.Context, _ *http.Request) (any, error) { return c.recent(ctx), nil },
 		"verdict": func(ctx context.Context, _ *http.Request) (any, error) {
 			o := c.recent(ctx)
-			return state.Verdict{Now: o.Now, Node: o.Node, State: o.State, Text: o.Text,
-				User: c.o.User(ctx), Others: doors(o.Nodes)}, nil
+			v := state.Verdict{Now: o.Now, Node: o.Node, State: o.State, Text: o.Text,
+				User: c.o.User(ctx), Others: doors(o.Nodes)}
+			if v.State == "degraded" && len(o.Attention) > 0 { // the worst is the first
+				v.Worst = o.Attention[0].Severity
+			}
+			return v, nil
 		},
 		"nodes": func(ctx context.Context, _ *http.Request) (any, error) {
 			nodes, absent := c.Nodes(ctx)

@@ -265,7 +265,26 @@ func TestConsole_Overview(t *testing.T) {
 			o.Attention[0].Link != "databases/a%2Fb/failures/_design%2Fd" {
 			t.Errorf("with a view that skips documents: %+v", o)
 		}
+		worst := func(want state.Severity) {
+			t.Helper()
+			time.Sleep(2 * time.Second) // an overview is kept for a moment
+			w := httptest.NewRecorder()
+			consoles[0].Handler("/api").ServeHTTP(w, httptest.NewRequest("GET", "/api/verdict", nil))
+			var v state.Verdict
+			if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || v.Worst != want {
+				t.Errorf("the worst is %q, want %q: %s", v.Worst, want, w.Body)
+			}
+		}
+		worst(state.Warning)
 		net.parts[0].report.Skips, net.parts[2].report.Skips = nil, nil
+		net.silent["n3"] = true
+		o = consoles[0].Overview(t.Context())
+		if o.Text != "2 of 3 nodes up, n3 does not answer; 1 thing needs attention" {
+			t.Errorf("without n3: %s", o.Text)
+		}
+		worst(state.Error)
+		delete(net.silent, "n3")
+		worst("")
 		net.parts[0].drained = "n2"
 		if o = consoles[0].Overview(t.Context()); o.State != "working" || len(o.Attention) != 1 ||
 			!strings.HasPrefix(o.Attention[0].Text, "n2 is drained") {

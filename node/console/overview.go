@@ -361,12 +361,16 @@ func idle(nodes []state.Node) bool {
 // verdict says how the cluster is.
 func verdict(o *state.Overview) (word, text string) {
 	up, stores := 0, 0
+	var away []string
 	for _, n := range o.Nodes {
-		if n.State == "ok" || n.State == "degraded" || n.State == "draining" {
+		switch {
+		case n.State == "ok" || n.State == "degraded" || n.State == "draining":
 			up++
 			if n.Store == "" {
 				stores++
 			}
+		case n.State != "gone" || n.GivenUp:
+			away = append(away, n.Name)
 		}
 	}
 	nodes := plural(up, "node", "nodes")
@@ -374,12 +378,30 @@ func verdict(o *state.Overview) (word, text string) {
 	case stores == 0:
 		return "failed", "no node reaches its store: requests are answered with 503"
 	case bad > 0:
-		return "degraded", nodes + " up; " + plural(bad, "thing needs", "things need") + " attention"
+		return "degraded", upOf(up, away) + "; " + plural(bad, "thing needs", "things need") + " attention"
 	case len(o.Tasks) > 0:
 		return "working", "all is well: " + nodes + ", " + plural(len(o.Tasks), "build or compaction",
 			"builds and compactions")
 	}
 	return "ok", "all is well: " + nodes
+}
+
+// maxAway is how many nodes a verdict names that do not answer.
+const maxAway = 3
+
+// upOf says how many nodes are up, and which are not although nobody has told them to leave.
+func upOf(up int, away []string) string {
+	if len(away) == 0 {
+		return plural(up, "node", "nodes") + " up"
+	}
+	slices.Sort(away)
+	names, verb := strings.Join(away[:min(len(away), maxAway)], ", "), " do not answer"
+	if more := len(away) - maxAway; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	} else if len(away) == 1 {
+		verb = " does not answer"
+	}
+	return fmt.Sprintf("%d of %s up, %s%s", up, plural(up+len(away), "node", "nodes"), names, verb)
 }
 
 // soFar returns a verdict that not all is known of yet: after a start, nodes may not have been seen, and indexes not

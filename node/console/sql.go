@@ -88,8 +88,7 @@ func (p pages) sql(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil || r.Context().Err() != nil:
 	case errors.Is(err, errEnough):
-		_ = to.add(state.SQLLine{More: fmt.Sprintf("There are more than %d rows, or more than %d MB. Only the first "+
-			"ones are read, and the statement was ended: what it did not commit is undone.", s.Rows, maxAnswer>>20)})
+		_ = to.add(state.SQLLine{More: to.why(s.Rows) + " The statement was ended: what it did not commit is undone."})
 	case errors.As(err, &failed):
 		_ = to.add(state.SQLLine{Error: failed})
 	default:
@@ -106,6 +105,17 @@ type lines struct {
 	w          http.ResponseWriter
 	written    bool // since the last flush
 	line       []byte
+}
+
+// why says what of the results is missing, if they are not whole. most is how many rows were asked for.
+func (l *lines) why(most int) string {
+	switch {
+	case l.rows == 0:
+		return fmt.Sprintf("There are more than %d rows. Only the first ones are read.", most)
+	case l.rows == most:
+		return fmt.Sprintf("The first row has more than %d MB, which is too much to show.", maxAnswer>>20)
+	}
+	return fmt.Sprintf("The rows have more than %d MB. Only the first ones are read.", maxAnswer>>20)
 }
 
 // flushUntil flushes what is written until ctx ends.

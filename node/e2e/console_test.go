@@ -438,8 +438,8 @@ func TestConsole_SQL(t *testing.T) {
 	c.ok("PUT", "/orders/_design/by", `{"views":{"customer":{"map":"function (doc) { emit(doc.customer, doc.total) }"}}}`)
 
 	p := showing(t, b, node, "sql/orders?q="+url.QueryEscape("DELETE FROM docs"), browser.View{})
-	p.Wait("document.querySelector('details')")
-	p.Eval("document.querySelector('details').open = true", nil)
+	p.Wait("document.querySelector('#view details')")
+	p.Eval("document.querySelector('#view details').open = true", nil)
 	p.WaitText("by.customer")
 	run := func(sql string) {
 		t.Helper()

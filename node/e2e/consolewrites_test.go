@@ -82,6 +82,62 @@ func TestConsole_Conflicts(t *testing.T) {
 	well(t, p)
 }
 
+// Who deletes a document in conflict chooses what is deleted, and is told what has become of it. A question that was
+// left deletes nothing, and neither does one about a revision that has changed.
+func TestConsole_Delete(t *testing.T) {
+	b := browser.Start(t)
+	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	c := node.as("anna:secret")
+	c.ok("PUT", "/conf", "")
+	for _, id := range []string{"one", "all", "left", "old"} {
+		for _, rev := range []string{"aaa", "bbb", "ccc"} {
+			if rev == "aaa" || id == "one" || id == "all" {
+				c.ok("POST", "/conf/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"`+id+`","_rev":"1-`+rev+`","v":"`+rev+`"}]}`)
+			}
+		}
+	}
+	p := showing(t, b, node, "databases/conf/doc/one", browser.View{})
+	page := func(id string) {
+		p.Eval(`location.hash = '#/databases/conf/doc/`+id+`'`, nil)
+		p.Wait(editor + `?.value.includes('"` + id + `"')`)
+	}
+	const heard = `document.getElementById('heard').innerText`
+	page("one")
+	press(p, "#view", "Delete")
+	p.WaitText("one has 2 conflicting revisions: 1-bbb, 1-aaa. If only 1-ccc is deleted, 1-bbb is the winner")
+	press(p, "#ask", "Delete only this one")
+	p.WaitText("Revision 1-ccc is deleted. Readers get 1-bbb now.")
+	p.Wait(heard + `.includes('Readers get 1-bbb now.')`)
+	if got := c.object("GET", "/conf/one?conflicts=true", ""); got["v"] != "bbb" || fmt.Sprint(got["_conflicts"]) != "[1-aaa]" {
+		t.Errorf("without the winner it is %v", got)
+	}
+	page("all")
+	press(p, "#view", "Delete")
+	press(p, "#ask", "Delete all 3 revisions")
+	p.Wait(heard + ` === 'all is deleted.' && location.hash === '#/databases/conf/docs'`)
+	if status := c.status("GET", "/conf/all", ""); status != 404 {
+		t.Errorf("with all revisions deleted it is answered with %d", status)
+	}
+	page("left")
+	press(p, "#view", "Delete")
+	p.WaitText("left is deleted. Revisions stay until compaction.")
+	p.Eval(`history.back()`, nil)
+	p.Wait(`location.hash === '#/databases/conf/docs' && !document.querySelector('#ask').open`)
+	page("old")
+	press(p, "#view", "Delete")
+	p.WaitText("old is deleted. Revisions stay until compaction.")
+	c.ok("PUT", "/conf/old", `{"_rev":"1-aaa","v":2}`)
+	press(p, "#ask", "Delete")
+	p.WaitText("The revisions have changed meanwhile.")
+	p.WaitText("is stored meanwhile.")
+	for _, id := range []string{"left", "old"} {
+		if status := c.status("GET", "/conf/"+id, ""); status != 200 {
+			t.Errorf("%s is answered with %d", id, status)
+		}
+	}
+	well(t, p)
+}
+
 // Who presses a button twice writes once.
 func TestConsole_Twice(t *testing.T) {
 	b := browser.Start(t)

@@ -146,7 +146,7 @@ func TestDashboard_UnusedIndexes(t *testing.T) {
 	}
 	address := "http://anna:secret@" + withoutStreams(t, p) + "/_dashboard/#/"
 	for view, wants := range map[string][]string{"": {attention}, "indexes": {"_design/by", "_design/never", "shop2",
-		"not built yet", "3 in all"}, "indexes?search=skipping": {"_design/by", "1 found"},
+		"not built: a query builds it", "3 in all"}, "indexes?search=skipping": {"_design/by", "1 found"},
 		"databases/shop": {"_design/never", "2 in all", "up to date"}} {
 		text := page(t, address+view)
 		for _, want := range wants {

@@ -53,7 +53,7 @@ func (s *Source) indexes(ctx context.Context, db named, yield func(...any) bool)
 	for _, ix := range indexes {
 		for _, v := range ix.State.Views {
 			if !yield(strings.TrimPrefix(ix.Design.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors,
-				ix.State.Seq.String(), ix.State.LastSeq.String(), ix.State.Current(), ix.State.Building, ix.Lag,
+				ix.State.Seq.String(), ix.State.LastSeq.String(), ix.State.Current(), ix.State.Asked, ix.Lag,
 				ix.Design.Signature, db.name) {
 				return nil
 			}

@@ -31,7 +31,7 @@ type IndexInfo struct {
 	Bytes     int64    `json:"bytes"`
 	Errors    int64    `json:"errors"`            // documents skipped
 	Skipped   string   `json:"skipped,omitempty"` // one of them, with the reason
-	Building  bool     `json:"building"`
+	Building  bool     `json:"building"`          // a job that builds it waits or runs
 	Seq       string   `json:"seq"`
 	LastSeq   string   `json:"last_seq"` // of the database
 	Current   bool     `json:"current"`
@@ -93,7 +93,7 @@ func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
 // InfoOf describes an index of a database by its state.
 func InfoOf(database string, design *layer.Design, state *layer.IndexState) IndexInfo {
 	info := IndexInfo{Database: database, Design: design.ID, Signature: design.Signature, Views: []string{},
-		Building: state.Building, Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current(),
+		Building: state.Asked, Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current(),
 		Behind: state.Behind}
 	for _, v := range state.Views {
 		info.Views = append(info.Views, v.Name)

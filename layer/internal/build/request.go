@@ -20,6 +20,24 @@ type Progress struct {
 	Watch kv.Watch
 }
 
+// State reads the state of the index, and whether a job builds it.
+func (ix Index) State(ctx context.Context) (index.IndexState, error) {
+	return db.Read(ctx, ix.Db, func(t *db.Txn) (index.IndexState, error) {
+		state, err := ix.ReadState(t)
+		if err != nil || state.Current() {
+			return state, err
+		}
+		job, err := jobs.ReadJob(ix.Db.Store, t.Snapshot(), jobs.IndexJobs, jobOf(ix.Index).ID())
+		state.Asked = job != nil && job.State != jobs.JobFinished
+		return state, err
+	})
+}
+
+// jobOf returns the job that builds an index.
+func jobOf(ix *index.Index) jobs.IndexJob {
+	return jobs.IndexJob{Database: ix.Db.Name(), Design: ix.Design().ID, Signature: ix.Design().Signature}
+}
+
 // FollowBuild reads the progress of the index and watches its job.
 func (ix Index) FollowBuild(ctx context.Context) (Progress, error) {
 	var p Progress
@@ -50,7 +68,7 @@ func (p *Progress) read(t *db.Txn, ix *index.Index, until *db.Seq) (err error) {
 		return err
 	}
 	s := ix.Db.Store
-	of := jobs.IndexJob{Database: ix.Db.Name(), Design: ix.Design().ID, Signature: ix.Design().Signature}
+	of := jobOf(ix)
 	if p.Job, err = jobs.ReadJob(s, t, jobs.IndexJobs, of.ID()); err != nil {
 		return err
 	}

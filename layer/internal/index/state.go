@@ -40,8 +40,9 @@ func (ix *Index) Keys(db db.Space) Keys {
 type IndexState struct {
 	Seq      db.Seq // documents up to this sequence are indexed
 	LastSeq  db.Seq // the database's
-	Building bool
-	Goal     db.Seq // of the running build
+	Building bool   // a build has begun and not ended; nobody works on it if its job was dropped
+	Asked    bool   // a job that builds the index waits or runs
+	Goal     db.Seq // of the build
 	// Creation is the sequence at which an interactive index was created (V4), or zero for other indexes. An
 	// interactive index that has been built up to its creation is always Current.
 	Creation db.Seq
@@ -79,15 +80,13 @@ type ViewState struct {
 // Current reports whether the index reflects every change of the database.
 func (s *IndexState) Current() bool { return s.Seq.Compare(s.LastSeq) >= 0 }
 
-// State reads the state of the index.
-func (ix *Index) State(ctx context.Context) (IndexState, error) {
-	return db.Read(ctx, ix.Db, func(t *db.Txn) (IndexState, error) {
-		return ix.readState(t, len(ix.design.Views))
-	})
+// ReadState reads the state of the index in a transaction, without Asked. It adds no read conflicts.
+func (ix *Index) ReadState(t *db.Txn) (IndexState, error) {
+	return ix.readState(t, len(ix.design.Views))
 }
 
-// BriefState is State without Shards, Views and Behind, for callers that ask often and only need to know whether the
-// index is current.
+// BriefState is the state without Asked, Shards, Views and Behind, for callers that ask often and only need to know
+// whether the index is current.
 func (ix *Index) BriefState(ctx context.Context) (IndexState, error) {
 	return db.Read(ctx, ix.Db, ix.ReadBriefState)
 }

@@ -152,7 +152,8 @@ func text(e *state.Event) string {
 	case state.SlowStatement:
 		return Slow(e, "took")
 	case state.IndexErrors:
-		return fmt.Sprintf("views of %s in %s skip %d %s", e.Object, e.Database, e.Count, plural(e.Count, "document"))
+		return fmt.Sprintf("views of %s in %s skip %d %s so far", e.Object, e.Database, e.Count,
+			plural(e.Count, "document"))
 	case state.DiskLow, state.Degraded:
 		return firstLine(e.Detail)
 	case state.Recovered:

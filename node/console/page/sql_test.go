@@ -102,7 +102,8 @@ func TestPage_sqlDraft(t *testing.T) {
 	is("sql/shop", first)
 	typed(`'SELECT 2 -- shop'`)
 	is("sql/orders", "SELECT 1 -- orders")
-	is("sql", "SELECT 2 -- shop") // the newest one
+	is("sql", "SELECT 1 -- orders") // of the database that was shown last
+	is("sql/shop", "SELECT 2 -- shop")
 	is("sql/orders?q="+url.QueryEscape("SELECT 3"), "SELECT 3")
 	is("sql/orders", "SELECT 1 -- orders") // what an address brings is no draft
 	typed(`'SELECT 4 -- orders'`)

@@ -3,7 +3,6 @@ package page_test
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -39,7 +38,7 @@ func script(t reflect.Type) string {
 	case reflect.Pointer:
 		return script(t.Elem())
 	case reflect.Slice:
-		return "Array<" + script(t.Elem()) + ">"
+		return script(t.Elem()) + "[]"
 	case reflect.Map:
 		return "Object<string, " + script(t.Elem()) + ">"
 	case reflect.Bool:
@@ -52,11 +51,12 @@ func script(t reflect.Type) string {
 	return "number"
 }
 
-func members(b *strings.Builder, t reflect.Type) {
+// members returns the members of an object: "name: string", "since?: string".
+func members(t reflect.Type) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
-			members(b, f.Type)
+			list = append(list, members(f.Type)...)
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -64,10 +64,31 @@ func members(b *strings.Builder, t reflect.Type) {
 			continue
 		}
 		if strings.Contains(options, "omitempty") {
-			name = "[" + name + "]"
+			name += "?"
 		}
-		fmt.Fprintf(b, " * @property {%s} %s\n", script(f.Type), name)
+		list = append(list, name+": "+script(f.Type))
 	}
+	return list
+}
+
+// wrapped joins words to lines of at most 120 columns.
+func wrapped(words []string) string {
+	var b strings.Builder
+	column := 0
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case column+1+len(w) > 120:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(w)
+		column += len(w)
+	}
+	return b.String()
 }
 
 // The page's description of what it gets is that of package state.
@@ -76,9 +97,8 @@ func TestTypes(t *testing.T) {
 	b.WriteString("// What the server answers. Generated from package state by: go test ./node/console/page -update\n")
 	for _, v := range described {
 		typ := reflect.TypeOf(v)
-		fmt.Fprintf(&b, "\n/**\n * @typedef {Object} %s\n", typ.Name())
-		members(&b, typ)
-		b.WriteString(" */\n")
+		text := "/** @typedef {{" + strings.Join(members(typ), ", ") + "}} " + typ.Name() + " */"
+		b.WriteString(wrapped(strings.Fields(text)) + "\n")
 	}
 	b.WriteString("\nexport {};\n")
 	if *update {

@@ -69,7 +69,9 @@ type Verdict struct {
 	Node  string    `json:"node"`
 	State string    `json:"state"`
 	Text  string    `json:"text"`
-	User  string    `json:"user"` // who asks
+	// Worst is how bad the worst is that needs attention, if State is "degraded".
+	Worst Severity `json:"worst,omitempty"`
+	User  string   `json:"user"` // who asks
 	// Others are some other nodes that answer: their consoles can be opened when this one is gone.
 	Others []Door `json:"others"`
 }

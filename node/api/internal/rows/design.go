@@ -40,7 +40,7 @@ func (h *Handlers) DesignInfo(q *call.Request) error {
 	}
 	b = append(b, '}')
 	b = append(encode.Member(b, "collator_versions"), `["`+layer.CollatorVersion+`"]`...)
-	b = encode.BoolMember(b, "updater_running", state.Building)
+	b = encode.BoolMember(b, "updater_running", state.Asked)
 	b = encode.BoolMember(b, "compact_running", false)
 	b = encode.BoolMember(b, "waiting_commit", false)
 	b = encode.IntMember(b, "waiting_clients", int64(h.Indexer.Waiting(q.DB, design)))

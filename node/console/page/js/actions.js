@@ -1,19 +1,21 @@
 // Buttons that do something, after a question.
-import { el, bar, named, shown } from './dom.js';
+import { el, bar, named, shown, tell, failure } from './dom.js';
 import { act } from './source.js';
 
-/** A button that asks first, and then does an action of the server. words are those of the question, see ask. */
+/** A button that asks first, and then does some work. It takes what ask does. */
+export const confirm = (label, ...asked) => el('button', { class: 'danger', click: () => ask(label, ...asked) }, label);
+
+/** The same for an action of the server. words are those of the question, see ask. */
 export const button = (label, question, action, words) =>
-  el('button', { class: 'danger', click: () => ask(label, question, () => act(action), undefined, words) }, label);
+  confirm(label, question, () => act(action), undefined, words);
 
-/** A button that asks first, and then does some work. word, if given, must be typed. */
-export const confirm = (label, question, work, word) =>
-  el('button', { class: 'danger', click: () => ask(label, question, work, word) }, label);
-
-/** Asks, and does some work when the button to do so is pressed. words are what the two buttons say. */
-export const ask = (label, question, work, word, { go: does = label, stay = 'Cancel' } = {}) => {
+/**
+ * Asks, and does some work when the button to do so is pressed. It returns what is then told. word, if given, must be
+ * typed. go and stay are what the two buttons say, and more are further ones, with their work.
+ */
+export const ask = (label, question, work, word, { go: does = label, stay = 'Cancel', more = {} } = {}) => {
   const d = document.getElementById('ask');
-  const said = el('p', { role: 'alert', class: 'bad' });
+  const said = failure();
   const typed =
     word === undefined
       ? ''
@@ -22,35 +24,34 @@ export const ask = (label, question, work, word, { go: does = label, stay = 'Can
           'aria-label': `Type ${word}`,
           placeholder: word,
           input: () => {
-            go.disabled = typed.value !== word;
+            go[0].disabled = typed.value !== word;
           },
           keydown: e => {
             if (e.key !== 'Enter' || e.isComposing) return;
             e.preventDefault();
-            go.click(); // nothing while it is disabled
+            go[0].click(); // nothing while it is disabled
           },
         });
-  const go = el(
-    'button',
-    {
-      class: 'danger',
-      disabled: word !== undefined,
-      click: async () => {
-        go.disabled = true; // a second click would do it twice
-        go.textContent = `${does} …`;
-        said.textContent = '';
-        try {
-          await work();
-          if (go.isConnected) d.close(); // and not another question
-        } catch (e) {
-          said.textContent = shown(e.message);
-          go.textContent = does;
-          go.disabled = false;
-        }
-      },
-    },
-    does,
-  );
+  const go = Object.entries({ [does]: work, ...more }).map(([does, work]) => {
+    const b = el('button', { class: 'danger', disabled: word !== undefined }, does);
+    b.addEventListener('click', async () => {
+      const busy = is => go.forEach(other => (other.disabled = is)); // a second click would do it twice
+      busy(true);
+      b.textContent = `${does} …`;
+      said.textContent = '';
+      try {
+        const done = await work();
+        if (b.isConnected) d.close(); // and not another question
+        tell(done);
+      } catch (e) {
+        said.textContent = shown(e.message);
+        if (!d.open || !b.isConnected) tell(`${does}: ${e.message}`); // the page was left
+        b.textContent = does;
+        busy(false);
+      }
+    });
+    return b;
+  });
   d.setAttribute('aria-label', does);
   d.setAttribute('aria-describedby', 'question');
   d.replaceChildren(

@@ -1,7 +1,7 @@
 // The actors: the supervision trees of all nodes, all actors as a list, or one actor.
-import { el, none, dim, section, text, time, count, plural, link, badge, redraw } from './dom.js';
+import { el, none, dim, section, text, time, count, plural, link, badge, redraw, bar, bad, toNode } from './dom.js';
 import { follow } from './source.js';
-import { facts, list, table } from './table.js';
+import { facts, list, col, num } from './table.js';
 import { button } from './actions.js';
 import { eventsOf } from './stories.js';
 
@@ -27,37 +27,28 @@ const below = a =>
   a.below
     ? [
         `${count(a.below)}`,
-        a.unwell ? el('span', { class: 'bad' }, `, ${count(a.unwell)} not well`) : dim(', all well'),
+        a.unwell ? bad(`, ${count(a.unwell)} not well`) : dim(', all well'),
       ]
     : '';
 
-const failed = a => [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)];
+const failed = a => [bad(text(a.last_failure)), ' ', time(a.last_failure_at)];
 
 const columns = tree => [
-  {
-    title: 'Actor',
-    sort: 'id',
-    cell: a => link(['actors', a.node, a.id], tree ? ownName(a) : text(a.id)),
-  },
-  { title: 'Node', sort: 'node', cell: a => link(['nodes', a.node], text(a.node)) },
-  { title: 'State', sort: 'state', cell: state },
+  col('Actor', a => link(['actors', a.node, a.id], tree ? ownName(a) : text(a.id)), 'id'),
+  col('Node', a => toNode(a.node), 'node'),
+  col('State', state, 'state'),
   ...(tree ? [{ title: 'Below', sort: 'below', cell: below, number: true }] : []),
-  { title: 'Mailbox', sort: 'mailbox', cell: a => count(a.mailbox), number: true },
-  {
-    title: 'Restarts',
-    sort: 'restarts',
-    cell: a => el('span', { class: a.last_failure ? 'bad' : a.restarts ? '' : 'dim' }, count(a.restarts)),
-    number: true,
-  },
-  { title: 'Within a minute', sort: 'recent', cell: a => (a.recent ? count(a.recent) : ''), number: true, extra: true },
-  {
-    title: 'Last failure',
-    sort: 'failed',
-    cell: a => (a.last_failure ? failed(a) : ''),
-  },
-  { title: 'Since', sort: 'since', cell: a => time(a.since), extra: true },
-  { title: 'Details', cell: a => dim(details(a)), extra: true },
-  { title: 'Actions', cell: restart },
+  num('Mailbox', a => count(a.mailbox), 'mailbox'),
+  num(
+    'Restarts',
+    a => el('span', { class: a.last_failure ? 'bad' : a.restarts ? '' : 'dim' }, count(a.restarts)),
+    'restarts',
+  ),
+  num('Within a minute', a => (a.recent ? count(a.recent) : ''), 'recent', true),
+  col('Last failure', a => (a.last_failure ? failed(a) : ''), 'failed'),
+  col('Since', a => time(a.since), 'since', true),
+  col('Details', a => dim(details(a)), '', true),
+  col('Actions', restart),
 ];
 
 /** One actor: its state, the actors below it, and the events about it. */
@@ -77,8 +68,8 @@ const one = (place, say, node, id) => {
             a
               ? [
                   facts([
-                    ['Node', link(['nodes', node], text(node))],
-                    ['Supervised by', a.parent ? link(['actors', node, a.parent], text(a.parent)) : ''],
+                    ['Node', toNode(node)],
+                    ['Supervised by', a.parent ? link(['actors', node, a.parent], a.parent) : ''],
                     ['State', state(a)],
                     ['Runs', 'since ', time(a.since)],
                     ['Mailbox', `${count(a.mailbox)} waiting`],
@@ -86,7 +77,7 @@ const one = (place, say, node, id) => {
                     a.last_failure ? ['Last failure', failed(a)] : [],
                     ...Object.entries(a.facts || {}).map(([k, v]) => [k.replaceAll('_', ' '), count(v)]),
                   ]),
-                  el('p', { class: 'bar' }, link(['actors'], 'all actors'), restart(a)),
+                  bar(link(['actors'], 'all actors'), restart(a)),
                 ]
               : none(`There is no such actor on ${text(node)} now.`),
           ),

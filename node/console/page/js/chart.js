@@ -96,7 +96,7 @@ const draw = (r, x, ys, kind) => {
     said.textContent = shown(`${name(rows[i])}: ${values.join(', ')}`);
   });
   const keys = ys.map((i, k) => el('span', { class: `key s${k % 6}` }, named(r.columns[i].name)));
-  return [ys.length > 1 ? el('p', { class: 'bar' }, keys) : '', s, said];
+  return [ys.length > 1 ? bar(keys) : '', s, said];
 };
 
 /** A chart with choices of what is drawn. */

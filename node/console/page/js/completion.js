@@ -43,7 +43,7 @@ export const completion = (box, offers, database, say) => {
 
   const insert = word => {
     const [from, to] = [box.selectionStart, box.selectionEnd];
-    box.setRangeText(word, from, to, 'end');
+    box.setRangeText(/[\w"]$/.test(box.value.slice(0, from)) ? ` ${word}` : word, from, to, 'end');
     box.focus();
     hide();
   };

@@ -1,33 +1,24 @@
 // The databases, or one of them.
-import { el, shown, section, text, time, known, count, plural, bytes, measure, link, redraw } from './dom.js';
-import { list, table } from './table.js';
+import {
+  el, none, dim, bad, bar, tell, shown, section, text, time, known, count, plural, bytes, measure, link, to, redraw,
+  toDatabase, failure,
+} from './dom.js';
+import { list, table, col, num } from './table.js';
 import { ask, confirm, button } from './actions.js';
 import { act, couch, deleteDatabase, onActed, path, read } from './source.js';
-import { shardColumns, indexColumns } from './lists.js';
+import { shardColumns, indexColumns, teachIndex } from './lists.js';
+import { eventsOf } from './stories.js';
 import { documents } from './documents.js';
 import { failures } from './failures.js';
 import { spark } from './plot.js';
 import { recovering } from './recovery.js';
 
-const rate = (v, line, what) => [spark(line, what, '/s'), v ? measure(v, '/s') : el('span', { class: 'dim' }, '0')];
+const rate = (v, line, what) => [spark(line, what, '/s'), v ? measure(v, '/s') : dim('0')];
 
-const figure = (title, sort, show, extra) => ({
-  title,
-  sort,
-  cell: d => known(d[sort], v => show(v, d)),
-  number: true,
-  extra,
-});
+const figure = (title, sort, show, extra) => num(title, d => known(d[sort], v => show(v, d)), sort, extra);
 
 const columns = [
-  {
-    title: 'Database',
-    sort: 'name',
-    cell: d => [
-      link(['databases', d.name], text(d.name)),
-      d.error ? el('span', { class: 'bad' }, ` ${text(d.error)}`) : '',
-    ],
-  },
+  col('Database', d => [toDatabase(d.name), d.error ? bad(` ${text(d.error)}`) : ''], 'name'),
   figure('Documents', 'docs', (n, d) => link(['databases', d.name, 'docs'], count(n))),
   figure('Deleted', 'deleted', count, true),
   figure('Size', 'bytes', bytes),
@@ -98,8 +89,8 @@ const conflictsOfAll = () => {
   };
   const cell = d => {
     const c = d.conflicts;
-    if (!c) return el('span', { class: 'dim' }, '–');
-    if (c.counting) return el('span', { class: 'dim' }, 'counting …');
+    if (!c) return dim('–');
+    if (c.counting) return dim('counting …');
     const n =
       c.documents === undefined
         ? ''
@@ -108,7 +99,7 @@ const conflictsOfAll = () => {
           : '0';
     if (n && !c.at) return n;
     if (c.error && !c.entries) return el('span', { class: 'dim', title: text(c.error) }, '–');
-    const old = n ? [n, el('span', { class: 'dim' }, ' ', time(c.at), ' ')] : '';
+    const old = n ? [n, dim(' ', time(c.at), ' ')] : '';
     if (n && !c.large) return old;
     return [
       old,
@@ -121,7 +112,7 @@ const conflictsOfAll = () => {
         },
         'count',
       ),
-      c.error ? el('span', { class: 'bad' }, ` ${text(c.error)}`) : '',
+      c.error ? bad(` ${text(c.error)}`) : '',
     ];
   };
   return {
@@ -145,7 +136,7 @@ const conflictsOfAll = () => {
   };
 };
 
-const none = what => () => el('p', { class: 'none' }, what);
+const teach = what => () => none(what);
 
 const create = () => {
   const name = el('input', { placeholder: 'name', 'aria-label': 'Name of a new database' }),
@@ -162,7 +153,8 @@ const create = () => {
         go.disabled = true; // a second click would be told that the database exists
         try {
           await couch('PUT', path(name.value));
-          location.hash = link(['databases', name.value], '').getAttribute('href');
+          location.hash = to(['databases', name.value]);
+          tell(`${name.value} is created.`);
         } catch (problem) {
           said.textContent = shown(problem.message);
           go.disabled = false;
@@ -193,10 +185,10 @@ const reshards = (place, name, changed) => {
           table(
             'History of the changes shards',
             [
-              { title: 'From sequence', cell: m => el('code', {}, m.since === '0' ? 'the beginning' : text(m.since)) },
-              { title: 'Shards', cell: m => count(m.shards.length), number: true },
-              { title: 'Their names', cell: m => [...m.shards].sort((a, b) => a - b).map(text).join(', ') },
-              { title: 'State', cell: m => (m.tombstone ? el('span', { class: 'dim' }, 'replaced') : 'in use') },
+              col('From sequence', m => el('code', {}, m.since === '0' ? 'the beginning' : text(m.since))),
+              num('Shards', m => count(m.shards.length)),
+              col('Their names', m => [...m.shards].sort((a, b) => a - b).map(text).join(', ')),
+              col('State', m => (m.tombstone ? dim('replaced') : 'in use')),
             ],
             maps,
           ),
@@ -233,12 +225,14 @@ const mostShards = async () => {
 
 /** Reshards a database, if the number that is given makes sense and is not that of now. */
 const reshard = async (name, given) => {
-  const wanted = given.trim() === '' ? NaN : Number(given);
+  const wanted = given.trim() === '' ? NaN : Number(given),
+    here = location.hash;
   const [meta, most] = await Promise.all([couch('GET', path(name, '_changes', '_meta'), { since: '0' }), mostShards()]);
   const now = JSON.parse(meta).maps.find(m => !m.tombstone)?.shards.length;
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > most)
     throw new Error(`The number of shards is a whole number from 1 to ${most}.`);
   if (now === wanted) throw new Error(`${name} has ${plural(wanted, 'shard')} already.`);
+  if (location.hash !== here) return;
   ask(
     'Reshard',
     `New changes of ${name} go to ${plural(wanted, 'shard')}${now ? `, and not to ${count(now)} as now` : ''}. ` +
@@ -252,14 +246,11 @@ const one = (place, say, name) => {
   const conflicts = conflictsOfAll();
   let typed = false;
   const shards = el('input', { type: 'number', min: 1, input: () => (typed = true) }),
-    wrong = el('p', { role: 'alert', class: 'bad' });
+    wrong = failure();
   place.append(
     section(
       name,
-      el(
-        'p',
-        { class: 'bar' },
-        link(['databases', name, 'docs'], 'documents'),
+      bar(link(['databases', name, 'docs'], 'documents'),
         link(['sql', name], 'SQL'),
         link(['events'], 'events', { search: name }),
         button('Compact', `Superseded revisions of ${name} are removed. Readers and writers are not disturbed.`, {
@@ -293,6 +284,7 @@ const one = (place, say, name) => {
           async () => {
             await deleteDatabase(name);
             location.hash = '#/databases';
+            return `${name} is deleted.`;
           },
           name,
         ),
@@ -301,15 +293,15 @@ const one = (place, say, name) => {
     ),
   );
   const part = (view, as, caption, columns, empty, read) =>
-    list(place, view, caption, columns, none(empty), say, { asks: true, more: { database: name }, as, read });
+    list(place, view, caption, columns, empty, say, { asks: true, more: { database: name }, as, read });
   const stops = [
     conflicts.ends,
-    part('databases', 'figures.', 'Figures', conflicts.columns, 'There is no such database.', (p, again) => {
+    part('databases', 'figures.', 'Figures', conflicts.columns, teach('There is no such database.'), (p, again) => {
       conflicts.seen(p, again);
       if (p.rows.length) shardMaps.know(p.rows[0].shards);
     }),
-    part('indexes', 'indexes.', 'Indexes', indexColumns, 'Its design documents have no views.'),
-    part('shards', 'shards.', 'Changes shards with listeners', shardColumns, 'No one listens to its changes.'),
+    part('indexes', 'indexes.', 'Indexes', indexColumns, () => teachIndex(name)),
+    part('shards', 'shards.', 'Changes shards with listeners', shardColumns, teach('No one listens to its changes.')),
   ];
   const shardMaps = reshards(place, name, async now => {
     const twice = Math.min(2 * now, await mostShards());
@@ -317,6 +309,27 @@ const one = (place, say, name) => {
   });
   stops.push(shardMaps.ends);
   return () => stops.forEach(s => s());
+};
+
+/** The page of one changes shard. It returns what ends it. */
+const shardPage = (place, say, name, shard) => {
+  place.append(
+    section(`Shard ${shard} of ${name}`, bar(toDatabase(name), link(['feeds'], 'its other shards', { search: name }))),
+  );
+  const only = p => {
+    p.rows = p.rows.filter(s => s.shard === shard); // of as many as there are shards and nodes
+    p.total = p.rows.length;
+  };
+  const ends = [
+    list(place, 'shards', 'Who listens to it', shardColumns, teach('No one listens to its changes.'), say, {
+      asks: true,
+      more: { database: name, limit: 500 },
+      read: only,
+    }),
+    reshards(place, name, () => {}).ends,
+    eventsOf(place, 'Events', `database:${name}/shard:${shard}`, () => 'Its actor has not failed.'),
+  ];
+  return () => ends.forEach(end => end());
 };
 
 export const databases = (place, say, [name, ...rest]) => {
@@ -328,7 +341,7 @@ export const databases = (place, say, [name, ...rest]) => {
       'databases',
       'Databases',
       conflicts.columns,
-      none('There is no database yet.'),
+      teach('There is no database yet.'),
       say,
       { read: conflicts.seen },
     );
@@ -337,6 +350,7 @@ export const databases = (place, say, [name, ...rest]) => {
       ends();
     };
   }
+  if (rest[0] === 'feeds' && rest[1]) return shardPage(place, say, name, rest[1]);
   if (rest[0] === 'failures') return failures(place, say, name, rest[1]);
   if (rest.length) return documents(place, say, name, rest);
   let drawn = null;
@@ -349,12 +363,7 @@ export const databases = (place, say, [name, ...rest]) => {
     e => {
       if (drawn || (e.status !== 404 && e.status !== 400)) draw(); // its row says what is wrong with it
       else
-        place.append(
-          section(
-            name,
-            el('p', { class: 'none' }, 'There is no such database. ', link(['databases'], 'All databases')),
-          ),
-        );
+        place.append(section( name, none('There is no such database. ', link(['databases'], 'All databases')), ));
     },
     () => {}, // its lists say what is not up to date
   );

@@ -1,6 +1,8 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
-import { el, press, dim, content, named, shown, section, text, bytes, count, link, redraw } from './dom.js';
-import { table } from './table.js';
+import {
+  el, press, bar, dim, content, named, shown, section, text, bytes, count, plural, link, to, redraw, speak, failure,
+} from './dom.js';
+import { table, col, num } from './table.js';
 import { couch, later, onReturn, path } from './source.js';
 import { pretty, compare } from './json.js';
 import { ask, confirm } from './actions.js';
@@ -11,7 +13,6 @@ const maxEdited = 2e6, // bytes; longer ones are only downloaded
   someRevisions = 50, // that are listed at first, and then each time
   askEvery = 5000; // whether another revision is stored
 
-/** The text of a document with another revision. */
 const withRevision = (body, rev) => {
   const member = `"_rev": ${JSON.stringify(rev)}`,
     old = JSON.parse(body);
@@ -37,7 +38,7 @@ const withoutRevision = body => {
   throw new Error('Remove “_rev” from the document.');
 };
 
-/** Whether the server says that a document is deleted, and not that it never was. */
+/** And not that it never was. */
 const isDeleted = e => e.status === 404 && e.message === 'deleted';
 
 const number = rev => Number(rev.split('-')[0]);
@@ -45,7 +46,6 @@ const number = rev => Number(rev.split('-')[0]);
 /** Sorts revisions as the server does: of those that are not deleted, readers get the first one. */
 const sorted = revs => [...revs].sort((a, b) => number(b) - number(a) || (a < b ? 1 : -1));
 
-/** The revision by which a document is deleted. */
 const tombstone = async at => {
   const found = JSON.parse(await couch('GET', at, { open_revs: 'all' }));
   return sorted(found.map(f => f.ok && f.ok._rev).filter(Boolean))[0];
@@ -54,11 +54,20 @@ const tombstone = async at => {
 /** The revisions of a document that are neither deleted nor followed by others. */
 const leaves = doc => sorted([doc._rev, ...(doc._conflicts || [])]);
 
-/** Some revisions, and that they are deleted. */
 const areDeleted = revs =>
   revs.length === 1
     ? `Revision ${revs[0]} is deleted.`
     : `Revisions ${revs.slice(0, -1).join(', ')} and ${revs[revs.length - 1]} are deleted.`;
+
+const someLeaves = 3; // that a question names
+
+/** Shows something in a place, which may be far below. */
+const bring = (place, e) => {
+  place.replaceChildren(e);
+  e.tabIndex = -1;
+  e.focus();
+  e.scrollIntoView({ block: 'nearest' });
+};
 
 /** Two texts beside each other, with marks where they differ. */
 const beside = (left, right, titles) =>
@@ -92,8 +101,8 @@ export const documentPage = (place, say, name, id) => {
     passes = () => {}, // gives up waiting for the end of an outage in which something was not done
     loading = false; // what is shown may not be what is stored
   const pairs = []; // that are read
-  const said = el('p', { role: 'status', class: 'dim' }),
-    wrong = el('p', { role: 'alert', class: 'bad' });
+  const said = el('p', { class: 'dim' }),
+    wrong = failure();
   const editor = el('textarea', {
     class: 'editor',
     rows: 18,
@@ -102,13 +111,18 @@ export const documentPage = (place, say, name, id) => {
   });
   const more = el('div'),
     newer = el('p', { role: 'status' }),
-    tools = el('div', { class: 'bar' });
+    tools = bar(),
+    hint = dim('Without “_id” the server makes one.');
+  const note = words => {
+    said.textContent = words;
+    speak(words);
+  };
   /** Says no longer that something was not done in an outage when that has passed. */
   const untilBack = () => {
     passes();
     const over = () => {
       if (!stopped) wrong.textContent = '';
-      if (!stopped && changed()) said.textContent = 'It answers again. Click Save once more to store the edits.';
+      if (!stopped && changed()) note('It answers again. Click Save once more to store the edits.');
     };
     const asking = recovering(
       async () => {
@@ -138,6 +152,7 @@ export const documentPage = (place, say, name, id) => {
     passes();
     wrong.textContent = '';
     said.textContent = standing;
+    speak('');
     if (used) used.disabled = true;
     try {
       await work();
@@ -150,7 +165,6 @@ export const documentPage = (place, say, name, id) => {
   };
 
   const revision = async rev => pretty(await couch('GET', at, { rev }));
-  /** Whether there are edits that are not saved. */
   const changed = () => !editor.hidden && editor.value !== stored;
 
   const write = async () => {
@@ -171,7 +185,7 @@ export const documentPage = (place, say, name, id) => {
       const done = JSON.parse(await couch(target === path(name) ? 'POST' : 'PUT', target, {}, body));
       stored = editor.value;
       if (id === null) {
-        location.hash = link(['databases', name, 'doc', done.id], '').getAttribute('href');
+        location.hash = to(['databases', name, 'doc', done.id]);
         return true;
       }
       await load(`Saved as ${done.rev}.`);
@@ -216,10 +230,7 @@ export const documentPage = (place, say, name, id) => {
     more.replaceChildren(
       section(
         `Someone has ${theirs ? 'changed' : 'deleted'} the document meanwhile`,
-        el(
-          'p',
-          { class: 'bar' },
-          press(theirs ? 'Take theirs' : 'Leave it deleted', attempt(async () => {
+        bar(press(theirs ? 'Take theirs' : 'Leave it deleted', attempt(async () => {
             more.replaceChildren();
             await load();
           })),
@@ -284,32 +295,84 @@ export const documentPage = (place, say, name, id) => {
   const needsSaved = () => {
     if (changed()) throw new Error('Save your edits first, or reload the document.');
   };
-  /** Deletes some revisions, unless there are others now than when somebody has chosen kept. */
+  /** The leaves now. None if the document is deleted. */
+  const leavesNow = async () => {
+    try {
+      return leaves(JSON.parse(await couch('GET', at, { conflicts: true })));
+    } catch (e) {
+      if (isDeleted(e)) return [];
+      throw e;
+    }
+  };
+  /** Throws an error if there are other leaves now than those that are shown, and leads to them. */
+  const sameLeaves = async were => {
+    const now = await leavesNow();
+    if (now.join() === were.join()) return;
+    if (were[0] !== now[0]) announce({ rev: now[0], deleted: !now.length });
+    throw new Error('The revisions have changed meanwhile. Nothing was done: reload the document and choose again.');
+  };
+  /** Deletes some revisions, unless there are others now than when somebody has chosen kept. None is kept if it is ''. */
   const keep = (kept, lost) => {
-    const were = leaves(meta).join();
+    const were = leaves(meta);
     return async () => {
-      needsSaved();
-      const now = JSON.parse(await couch('GET', at, { conflicts: true }));
-      if (leaves(now).join() !== were)
-        throw new Error('The revisions have changed meanwhile. Reload the document and choose again.');
+      if (kept) needsSaved();
+      await sameLeaves(were);
       const docs = lost.map(_rev => ({ _id: id, _rev, _deleted: true })),
         done = JSON.parse(await couch('POST', path(name, '_bulk_docs'), {}, JSON.stringify({ docs }))),
-        failed = done.find(d => d.error);
-      const reads = JSON.parse(await couch('GET', at))._rev;
-      await load(`Readers get ${reads} now.`);
-      if (failed) throw new Error(`Not all was deleted: ${failed.reason || failed.error} Readers get ${reads} now.`);
-      if (reads !== kept) throw new Error(`The document has changed meanwhile: readers get ${reads} now.`);
+        failed = done.find(d => d.error),
+        [reads = ''] = await leavesNow(),
+        now = reads ? `${areDeleted(lost)} Readers get ${reads} now.` : `${id} is deleted.`;
+      if (!stopped && (reads || kept)) await load(failed ? '' : now);
+      if (failed)
+        throw new Error(`Not all was deleted: ${failed.reason || failed.error} Readers get ${reads || 'nothing'} now.`);
+      if (reads !== kept) throw new Error(`The document has changed meanwhile. ${now}`);
+      if (!reads) gone();
+      return now;
     };
   };
+  const gone = () => {
+    stored = editor.value;
+    if (!stopped) location.hash = to(['databases', name, 'docs']);
+  };
+  /** Asks whether the document is to be deleted, and which of its leaves: the next one would be the winner. */
+  const remove = attempt(async () => {
+    if (local) {
+      ask('Delete', `${id} is deleted.`, async () => {
+        await couch('DELETE', at, { rev: meta._rev });
+        gone();
+        return `${id} is deleted.`;
+      });
+      return;
+    }
+    const all = leaves(meta),
+      [one, next] = all,
+      others = all.length - 1,
+      stays = 'Revisions stay until compaction.';
+    await sameLeaves(all);
+    if (stopped) return;
+    if (!others) {
+      ask('Delete', `${id} is deleted. ${stays}`, keep('', all));
+      return;
+    }
+    const names = all.slice(1, 1 + someLeaves).join(', ') + (others > someLeaves ? ', …' : '');
+    ask(
+      'Delete',
+      `${id} has ${plural(others, 'conflicting revision')}: ${names}. If only ${one} is deleted, ${next} is the ` +
+        `winner: readers get it then. ${stays}`,
+      keep('', all),
+      undefined,
+      { go: `Delete all ${count(all.length)} revisions`, more: { 'Delete only this one': keep(next, [one]) } },
+    );
+  });
   const attach = async f => {
-    said.textContent = `Attaching ${f.name}…`;
+    note(`Attaching ${f.name}…`);
     try {
       await couch('PUT', path(name, id, f.name), { rev: meta._rev }, f, f.type || 'application/octet-stream');
     } catch (e) {
       said.textContent = standing;
       throw e;
     }
-    await load(`${f.name} is attached.`);
+    return load(`${f.name} is attached.`);
   };
   const attachments = () => {
     const list = Object.entries(meta._attachments || {});
@@ -339,18 +402,18 @@ export const documentPage = (place, say, name, id) => {
         ? table(
             'Attachments',
             [
-              { title: 'Name', cell: ([n]) => el('a', { href: path(name, id, n), download: n }, named(n)) },
-              { title: 'Type', cell: ([, a]) => text(a.content_type) },
-              { title: 'Size', cell: ([, a]) => bytes(a.length), number: true },
-              {
-                title: 'Actions',
-                cell: ([n]) =>
+              col('Name', ([n]) => el('a', { href: path(name, id, n), download: n }, named(n))),
+              col('Type', ([, a]) => text(a.content_type)),
+              num('Size', ([, a]) => bytes(a.length)),
+              col(
+                'Actions',
+                ([n]) =>
                   confirm('Remove', `${n} is removed from the document.`, async () => {
                     needsSaved();
                     await couch('DELETE', path(name, id, n), { rev: meta._rev });
-                    await load();
+                    return load(`${n} is removed.`);
                   }),
-              },
+              ),
             ],
             list,
           )
@@ -367,10 +430,7 @@ export const documentPage = (place, say, name, id) => {
         const other = await revision(rev);
         if (stopped) return;
         box.replaceChildren(
-          el(
-            'p',
-            { class: 'bar' },
-            confirm(
+          bar(confirm(
               'Keep the left one',
               `${areDeleted([rev])} Readers get the left one, ${meta._rev}, as before.`,
               keep(meta._rev, [rev]),
@@ -413,12 +473,8 @@ export const documentPage = (place, say, name, id) => {
         table(
           'History',
           [
-            { title: 'Revision', cell: r => el('code', {}, r.rev) },
-            {
-              title: 'Text',
-              cell: r =>
-                r.status === 'available' ? choose(r.rev, shown) : dim(text(r.status)),
-            },
+            col('Revision', r => el('code', {}, r.rev)),
+            col('Text', r => r.status === 'available' ? choose(r.rev, shown) : dim(text(r.status))),
           ],
           all.slice(0, n),
         ),
@@ -437,20 +493,19 @@ export const documentPage = (place, say, name, id) => {
   const compared = (rev, place) =>
     rev === meta._rev
       ? 'this one'
-      : press('Compare', attempt(async () => place.replaceChildren(beside(await revision(rev), stored, [rev, 'now']))));
-  /** For a document that is deleted. */
+      : press('Compare', attempt(async () => bring(place, beside(await revision(rev), stored, [rev, 'now']))));
   const restored = (rev, place) =>
     el(
       'span',
       { class: 'bar' },
       press('Show', attempt(async () => {
-        place.replaceChildren(el('pre', { class: 'whole' }, content(await revision(rev))));
+        bring(place, el('pre', { class: 'whole' }, content(await revision(rev))));
       })),
       confirm('Restore', `${id} becomes again what it was in revision ${rev}.`, async () => {
         needsSaved();
         const body = await couch('GET', at, { rev, attachments: true });
         const done = JSON.parse(await couch('PUT', at, {}, withoutRevision(body)));
-        await load(`Restored as ${done.rev}.`);
+        return load(`Restored as ${done.rev}.`);
       }),
     );
 
@@ -463,7 +518,6 @@ export const documentPage = (place, say, name, id) => {
     ask('Reload', 'The edits that are not saved are lost.', () => load());
   });
 
-  /** Shows what is known of a deleted document. */
   const loadDeleted = async () => {
     const rev = await tombstone(at);
     meta = JSON.parse(await couch('GET', at, { rev, revs_info: true }));
@@ -471,7 +525,7 @@ export const documentPage = (place, say, name, id) => {
     stored = editor.value = pretty(JSON.stringify({ _id: id }));
     editor.hidden = editor.readOnly = false;
     wrong.textContent = '';
-    said.textContent = standing = 'The document is deleted. What is saved here, or restored below, is its next revision.';
+    note((standing = 'The document is deleted. What is saved here, or restored below, is its next revision.'));
     tools.replaceChildren(saver, press('Reload', reload));
     more.replaceChildren(history(restored));
   };
@@ -501,11 +555,7 @@ export const documentPage = (place, say, name, id) => {
     tools.replaceChildren(
       long ? el('a', { href: at, download: `${id}.json` }, 'Download') : saver,
       press('Reload', reload),
-      confirm('Delete', `${id} is deleted.${local ? '' : ' Its revisions stay until compaction.'}`, async () => {
-        await couch('DELETE', at, { rev: meta._rev });
-        stored = editor.value;
-        location.hash = link(['databases', name, 'docs'], '').getAttribute('href');
-      }),
+      el('button', { class: 'danger', click: () => remove() }, 'Delete'),
     );
     more.replaceChildren(
       ...[(meta._conflicts || []).length && !long ? conflicts() : ''],
@@ -540,7 +590,8 @@ export const documentPage = (place, say, name, id) => {
     wrong.textContent = '';
     newer.replaceChildren();
     await reading();
-    if (!stopped && done) said.textContent = done;
+    if (!stopped && done) note(done);
+    return done;
   };
 
   editor.addEventListener('keydown', e => {
@@ -562,8 +613,12 @@ export const documentPage = (place, say, name, id) => {
     more,
   );
   if (id === null)
-    tools.append(saver, dim('Without “_id” the server makes one.'));
+    tools.append(saver, hint);
   load();
+  if (id === null)
+    couch('GET', path(name)).then(info => {
+      if (JSON.parse(info).props?.partitioned) hint.textContent = 'It needs an “_id” with its partition: "partition:id".';
+    }, () => {});
   if (id !== null && !local) cancelLook = later(look, askEvery);
   const forgets = onReturn(() => {
     wrong.textContent = ''; // that the session has ended

@@ -1,6 +1,6 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, none, dim, bar, section, content, text, count, link, redraw, typing } from './dom.js';
-import { pages, table, turning } from './table.js';
+import { el, none, bar, section, content, text, count, link, redraw, typing, toDatabase, progress } from './dom.js';
+import { pages, table, turning, col } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
 import { recovering, trouble } from './recovery.js';
@@ -71,7 +71,7 @@ const list = (place, name, say) => {
     () => load(),
   );
   const body = el('div'),
-    said = el('span', { class: 'dim', role: 'status' });
+    said = progress();
   const untyped = [];
   const end = (k, label) => {
     const box = el('input', { type: 'search', placeholder: `${k} id …`, 'aria-label': label, value: q[k] });
@@ -116,20 +116,21 @@ const list = (place, name, say) => {
         ? table(
             'Documents',
             [
-              { title: 'Document', cell: r => link(['databases', name, 'doc', r.id], text(r.id)) },
-              {
-                title: 'Revision',
-                cell: r => el('span', { class: 'dim short' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
-                extra: true,
-              },
-              {
-                title: 'Content',
-                cell: r => {
+              col('Document', r => link(['databases', name, 'doc', r.id], r.id)),
+              col(
+                'Revision',
+                r => el('span', { class: 'dim short' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
+                '',
+                true,
+              ),
+              col(
+                'Content',
+                r => {
                   const c = el('code', { class: 'dim' }, '…');
                   cells.set(r.id, c);
                   return c;
                 },
-              },
+              ),
             ],
             rows,
           )
@@ -163,7 +164,7 @@ const list = (place, name, say) => {
       'section',
       { 'aria-label': 'Documents' },
       bar(
-        el('h2', {}, 'Documents of ', link(['databases', name], name)),
+        el('h2', {}, 'Documents of ', toDatabase(name)),
         from,
         to,
         choice,

@@ -32,6 +32,8 @@ export const shown = s => s.replace(hidden, escaped).replace(joiners, escaped).r
 export const named = s =>
   shown(s.replace(/\\(?=u[0-9a-f]{4})/g, '\\\\').replace(/^ | $|(?<= ) |[\t\n\r]/g, escaped));
 
+const toldFor = 15000;
+
 const child = c => (typeof c === 'string' ? shown(c) : c);
 
 const listeners = new WeakMap(), // {type: function} by element
@@ -61,6 +63,10 @@ export const el = (name, props, ...children) => {
 };
 
 export const dim = (...inner) => el('span', { class: 'dim' }, ...inner);
+export const bad = (...inner) => el('span', { class: 'bad' }, ...inner);
+/** What says how far something is, or that it has failed. */
+export const progress = () => el('span', { class: 'dim', role: 'status' });
+export const failure = () => el('p', { role: 'alert', class: 'bad' });
 export const none = (...inner) => el('p', { class: 'none' }, ...inner);
 export const bar = (...inner) => el('div', { class: 'bar' }, ...inner);
 export const press = (label, click) => el('button', { click }, label);
@@ -162,9 +168,21 @@ export const typing = (box, done) => {
   return () => clearTimeout(timer);
 };
 
-/** Says something to screen readers only. */
-export const speak = words => {
-  document.getElementById('heard').textContent = shown(words);
+let forget = 0;
+
+/** Says something to screen readers, and to all if it is to be seen. */
+export const speak = (words, seen = false) => {
+  const heard = document.getElementById('heard');
+  clearTimeout(forget);
+  heard.textContent = shown(words);
+  heard.className = seen ? 'told' : 'unseen';
+};
+
+/** Says what was done, to all and for a while: the page may be another one by then. */
+export const tell = words => {
+  if (!words) return;
+  speak(words, true);
+  forget = setTimeout(() => speak(''), toldFor);
 };
 
 let skew = 0; // the server's clock minus the browser's, in ms
@@ -207,13 +225,15 @@ export const retime = () =>
     if (e.textContent !== now) e.textContent = now;
   });
 
-/** A link within the page. */
+/** An address within the page. */
+export const to = (path, query) =>
+  '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '');
+
+/** A link to it. */
 export const link = (path, label, query) =>
-  el(
-    'a',
-    { href: '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '') },
-    typeof label === 'string' ? named(label) : label,
-  );
+  el('a', { href: to(path, query) }, label instanceof Node ? label : named(text(label)));
+export const toDatabase = name => link(['databases', name], name);
+export const toNode = name => link(['nodes', name], name);
 
 const tones = {
   ok: 'good',

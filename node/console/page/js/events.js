@@ -1,5 +1,5 @@
 // What happened on all nodes, and the stories of failures.
-import { el, shown, section, redraw, typing } from './dom.js';
+import { el, shown, section, redraw, typing, progress } from './dom.js';
 import { follow } from './source.js';
 import { pages, table, turning } from './table.js';
 import { given, note, pagesBefore } from './address.js';
@@ -17,7 +17,7 @@ export const events = (place, say, rest) => {
   });
   const stories = el('div', {}),
     body = el('div', {}),
-    total = el('span', { class: 'dim', role: 'status' });
+    total = progress();
   place.append(
     stories,
     el('section', { 'aria-label': 'Events' }, el('div', { class: 'bar' }, el('h2', {}, 'Events'), box, total), body),
@@ -32,16 +32,14 @@ export const events = (place, say, rest) => {
     });
   };
   const changed = turning(q, before, turned => note(q, turned, '', before), start);
+  /** Whether all words that are searched for occur in a story. */
+  const sought = s => {
+    const told = [s.title, s.text, s.member, ...s.lines.map(l => [l.text, l.nodes, l.jobs])].flat(2).join(' ').toLowerCase();
+    return q.search.toLowerCase().split(/\s+/).every(w => told.includes(w));
+  };
   const show = p => {
-    redraw(
-      stories,
-      p.stories.length && !q.after
-        ? section(
-            'Stories',
-            p.stories.map(s => story(s, s.id === id)),
-          )
-        : '',
-    );
+    const told = p.stories.filter(sought);
+    redraw(stories, told.length && !q.after ? section('Stories', told.map(s => story(s, s.id === id))) : '');
     total.textContent = shown((p.absent || []).map(a => `without ${a.node}: ${a.reason}`).join(' · '));
     redraw(
       body,

@@ -1,6 +1,6 @@
 // The documents that views of a design document skip, since a map function failed. The server sorts, searches and pages
 // them: there may be as many as documents.
-import { el, none, content, named, text, count, link, redraw, typing } from './dom.js';
+import { el, none, content, named, count, link, redraw, typing, bad, bar, toDatabase, progress } from './dom.js';
 import { pages, table, turning } from './table.js';
 import { couch, literal, path, sql } from './source.js';
 import { recovering, trouble } from './recovery.js';
@@ -13,7 +13,7 @@ const columns = { id: 'Document', view: 'View', error: 'Error' };
 
 const errorText = s =>
   s.length <= folded
-    ? el('span', { class: 'bad' }, content(s))
+    ? bad(content(s))
     : el(
         'details',
         {},
@@ -27,7 +27,7 @@ export const failures = (view, say, name, design) => {
     before = pagesBefore('');
   q.sort = Object.hasOwn(columns, told.get('sort')) ? told.get('sort') : 'id';
   const body = el('div'),
-    total = el('span', { class: 'dim', role: 'status' });
+    total = progress();
   const box = el('input', {
     type: 'search',
     placeholder: 'id, view, error …',
@@ -73,7 +73,7 @@ export const failures = (view, say, name, design) => {
         ? table(
             'Skipped documents',
             [
-              { title: columns.id, sort: 'id', cell: ([id]) => link(['databases', name, 'doc', id], text(id)) },
+              { title: columns.id, sort: 'id', cell: ([id]) => link(['databases', name, 'doc', id], id) },
               { title: columns.view, sort: 'view', cell: ([, view]) => named(view) },
               { title: columns.error, sort: 'error', cell: ([, , error]) => errorText(error) },
             ],
@@ -87,12 +87,7 @@ export const failures = (view, say, name, design) => {
                 ? 'Nothing is found.'
                 : 'No document is skipped.',
           ),
-      pages(
-        q,
-        more ? place(rows[rows.length - 1]) : '',
-        before,
-        changed,
-      ),
+      pages(q, more ? place(rows[rows.length - 1]) : '', before, changed),
     );
   };
   const load = recovering(
@@ -123,10 +118,7 @@ export const failures = (view, say, name, design) => {
       'section',
       { 'aria-label': 'Skipped documents' },
       el('h2', {}, `Documents that views of ${named(design)} skip`),
-      el(
-        'p',
-        { class: 'bar' },
-        link(['databases', name], text(name)),
+      bar(toDatabase(name),
         link(['databases', name, 'doc', design], 'the functions'),
         box,
         total,

@@ -1,51 +1,45 @@
 // Views that are one list each.
 import {
-  el, named, section, text, time, known, count, plural, bytes, link, badge, duration, measure, psql, redraw,
+  el, none, dim, named, text, time, known, count, plural, bytes, link, badge, duration, measure, psql, bad, toDatabase,
+  toNode,
 } from './dom.js';
-import { list, table } from './table.js';
+import { list, col, num } from './table.js';
 import { follow } from './source.js';
 import { eventsOf } from './stories.js';
 import { button } from './actions.js';
 
-const none = what => () => el('p', { class: 'none' }, what);
-const database = name => link(['databases', name], text(name));
-const node = name => link(['nodes', name], text(name));
-const trouble = s => (s ? el('span', { class: 'bad' }, ` ${text(s)}`) : '');
+const teach = what => () => none(what);
+const trouble = s => (s ? bad(` ${text(s)}`) : '');
 
 export const shardColumns = [
-  {
-    title: 'Database',
-    sort: 'database',
-    cell: s => [database(s.database), el('span', { class: 'dim' }, ` shard ${text(s.shard)}`)],
-  },
-  { title: 'Actor on', sort: 'owner', cell: s => node(s.owner) },
-  { title: 'Listened to on', sort: 'node', cell: s => node(s.node) },
-  { title: 'State', sort: 'state', cell: s => [text(s.state), trouble(s.error)] },
-  { title: 'Lag', sort: 'lag', cell: s => el('span', { class: s.lag >= 1 ? 'bad' : '' }, duration(s.lag)), number: true },
-  {
-    title: 'Feeds',
-    sort: 'listeners',
-    cell: s => [count(s.listeners), s.upkeep ? el('span', { class: 'dim' }, ', and indexes') : ''],
-    number: true,
-  },
-  { title: 'Nodes woken', cell: s => count(s.followers), number: true, extra: true },
-  { title: 'Wakes', sort: 'wakes', cell: s => count(s.wakes), number: true },
+  col(
+    'Database',
+    s => [toDatabase(s.database), ' ', link(['databases', s.database, 'feeds', s.shard], `shard ${s.shard}`)],
+    'database',
+  ),
+  col('Actor on', s => toNode(s.owner), 'owner'),
+  col('Listened to on', s => toNode(s.node), 'node'),
+  col('State', s => [text(s.state), trouble(s.error)], 'state'),
+  num('Lag', s => el('span', { class: s.lag >= 1 ? 'bad' : '' }, duration(s.lag)), 'lag'),
+  num('Feeds', s => [count(s.listeners), s.upkeep ? dim(', and indexes') : ''], 'listeners'),
+  num('Nodes woken', s => count(s.followers), '', true),
+  num('Wakes', s => count(s.wakes), 'wakes'),
 ];
 
 export const indexColumns = [
-  {
-    title: 'Index',
-    sort: 'database',
-    cell: x => [
-      database(x.database),
-      ` ${named(x.design)}`,
-      el('span', { class: 'dim' }, ` ${(x.views || []).map(named).join(', ')}`),
+  col(
+    'Index',
+    x => [
+      toDatabase(x.database),
+      ' ',
+      link(['databases', x.database, 'doc', x.design], x.design),
+      dim(` ${(x.views || []).map(named).join(', ')}`),
     ],
-  },
-  {
-    title: 'State',
-    sort: 'lag',
-    cell: x => [
+    'database',
+  ),
+  col(
+    'State',
+    x => [
       x.task
         ? [
             el('progress', { max: 100, value: x.task.progress, 'aria-label': 'progress' }),
@@ -55,29 +49,27 @@ export const indexColumns = [
           ]
         : x.current
           ? badge('ok', 'up to date')
-          : badge('pending', x.building ? 'building' : x.lag < 0 ? 'not built yet' : `${duration(x.lag)} behind`),
+          : badge(
+              'pending',
+              x.building ? 'building' : x.lag < 0 ? 'not built: a query builds it' : `${duration(x.lag)} behind`,
+            ),
       x.failures
-        ? el('span', { class: 'bad' }, ` failed ${plural(x.failures, 'time')}: ${text(x.failure)}`)
+        ? bad(` failed ${plural(x.failures, 'time')}: ${text(x.failure)}`)
         : '',
     ],
-  },
-  { title: 'Rows', sort: 'rows', cell: x => count(x.rows), number: true },
-  { title: 'Size', sort: 'bytes', cell: x => bytes(x.bytes), number: true },
-  {
-    title: 'Skipped documents',
-    sort: 'errors',
-    cell: x =>
+    'lag',
+  ),
+  num('Rows', x => count(x.rows), 'rows'),
+  num('Size', x => bytes(x.bytes), 'bytes'),
+  num(
+    'Skipped documents',
+    x =>
       x.errors
         ? el('span', { title: text(x.skipped) }, link(['databases', x.database, 'failures', x.design], count(x.errors)))
         : '0',
-    number: true,
-  },
-  {
-    title: 'Built on',
-    sort: 'node',
-    cell: x => (x.nodes || []).map((name, i) => [i ? ', ' : '', node(name)]),
-    extra: true,
-  },
+    'errors',
+  ),
+  col('Built on', x => (x.nodes || []).map((name, i) => [i ? ', ' : '', toNode(name)]), 'node', true),
   { title: 'Actions', cell: x => button('Rebuild',
     `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. ` +
       'Requests for its views wait until then.',
@@ -85,32 +77,45 @@ export const indexColumns = [
 ];
 
 const jobColumns = [
-  { title: 'Job', sort: 'id', cell: j => [el('span', { class: 'dim' }, `${text(j.type)} `), named(text(j.id))] },
-  {
-    title: 'State',
-    sort: 'state',
-    cell: j => [
+  col(
+    'Job',
+    j => [
+      `${text(j.type)} `,
+      j.design
+        ? [
+            link(['databases', j.database], j.design, { 'indexes.search': j.design }),
+            ' in ',
+            toDatabase(j.database),
+            dim(` ${named(text(j.id))}`),
+          ]
+        : j.type === 'replication'
+          ? link(['replications'], j.id, { search: j.id })
+          : j.type === 'compaction'
+            ? toDatabase(j.id)
+            : named(text(j.id)),
+    ],
+    'id',
+  ),
+  col(
+    'State',
+    j => [
       badge(j.state),
       j.state === 'pending' && j.failures
         ? [': next attempt ', time(j.due), `, ${plural(j.failures, 'failed attempt')}`]
         : '',
       trouble(j.error),
     ],
-  },
-  { title: 'Worker', sort: 'worker', cell: j => (j.worker ? node(j.worker) : '') },
-  {
-    title: 'Failures',
-    sort: 'failures',
-    cell: j => el('span', { class: j.failures ? 'bad' : 'dim' }, count(j.failures)),
-    number: true,
-  },
-  { title: 'Lease', cell: j => (j.lease ? duration(j.lease) : ''), number: true, extra: true },
-  { title: 'Token', cell: j => text(j.token), number: true, extra: true },
-  { title: 'Asked for', sort: 'created', cell: j => time(j.created) },
-  { title: 'Updated', sort: 'updated', cell: j => time(j.updated) },
-  {
-    title: 'Actions',
-    cell: j => [
+    'state',
+  ),
+  col('Worker', j => (j.worker ? toNode(j.worker) : ''), 'worker'),
+  num('Failures', j => el('span', { class: j.failures ? 'bad' : 'dim' }, count(j.failures)), 'failures'),
+  num('Lease', j => (j.lease ? duration(j.lease) : ''), '', true),
+  num('Token', j => text(j.token), '', true),
+  col('Asked for', j => time(j.created), 'created'),
+  col('Updated', j => time(j.updated), 'updated'),
+  col(
+    'Actions',
+    j => [
       j.state === 'pending'
         ? button('Retry', `Job ${j.type} ${j.id} starts now.`, { do: 'retry_job', type: j.type, id: j.id })
         : '',
@@ -124,62 +129,53 @@ const jobColumns = [
             id: j.id,
           }),
     ],
-  },
+  ),
 ];
 
 const replicationColumns = [
-  {
-    title: 'From',
-    sort: 'source',
-    cell: r => [text(r.source) || '–', r.continuous ? el('span', { class: 'dim' }, ' continuous') : ''],
-  },
-  { title: 'To', sort: 'target', cell: r => text(r.target) || '–' },
-  { title: 'State', sort: 'state', cell: r => [badge(r.state), trouble(r.error)] },
-  { title: 'Written', sort: 'written', cell: r => count(r.written), number: true },
-  { title: 'Pending', sort: 'pending', cell: r => known(r.pending, count), number: true },
-  {
-    title: 'Refused',
-    sort: 'failed',
-    cell: r => el('span', { class: r.failed ? 'bad' : 'dim' }, count(r.failed)),
-    number: true,
-  },
-  { title: 'Errors in a row', sort: 'errors', cell: r => count(r.errors), number: true, extra: true },
-  { title: 'Node', sort: 'node', cell: r => (r.node ? node(r.node) : '') },
-  {
-    title: 'Asked for by',
-    sort: 'document',
-    cell: r =>
+  col('From', r => [text(r.source) || '–', r.continuous ? dim(' continuous') : ''], 'source'),
+  col('To', r => text(r.target) || '–', 'target'),
+  col('State', r => [badge(r.state), trouble(r.error)], 'state'),
+  num('Written', r => count(r.written), 'written'),
+  num('Pending', r => known(r.pending, count), 'pending'),
+  num('Refused', r => el('span', { class: r.failed ? 'bad' : 'dim' }, count(r.failed)), 'failed'),
+  num('Errors in a row', r => count(r.errors), 'errors', true),
+  col('Node', r => (r.node ? toNode(r.node) : ''), 'node'),
+  col(
+    'Asked for by',
+    r =>
       r.document
-        ? link(['databases', r.database, 'doc', r.document], text(r.document))
-        : el('span', { class: 'dim' }, `${text(r.user) || 'a request'}`),
-  },
-  { title: 'Since', sort: 'changed', cell: r => time(r.changed) },
+        ? link(['databases', r.database, 'doc', r.document], r.document)
+        : dim(`${text(r.user) || 'a request'}`),
+    'document',
+  ),
+  col('Since', r => time(r.changed), 'changed'),
 ];
 
 /** Whether a statement is only known in part, which could do something else. Nodes of version 0.2.0 do not say so. */
 const cut = s => s.cut || text(s.statement).endsWith('…');
 
 const sessionColumns = [
-  { title: 'Session', sort: 'pid', cell: s => [text(s.pid), el('span', { class: 'dim' }, ` ${named(text(s.application))}`)] },
-  { title: 'Node', sort: 'node', cell: s => node(s.node) },
-  { title: 'User', sort: 'user', cell: s => named(text(s.user)) },
-  { title: 'Database', sort: 'database', cell: s => (s.database === 'divan' ? 'divan' : database(s.database)) },
-  { title: 'State', sort: 'state', cell: s => badge(s.state === 'active' ? 'running' : '', text(s.state)) },
-  { title: 'Since', sort: 'began', cell: s => time(s.began || s.since) },
-  {
-    title: 'Statement',
-    cell: s => [
+  col('Session', s => [text(s.pid), dim(` ${named(text(s.application))}`)], 'pid'),
+  col('Node', s => toNode(s.node), 'node'),
+  col('User', s => named(text(s.user)), 'user'),
+  col('Database', s => (s.database === 'divan' ? 'divan' : toDatabase(s.database)), 'database'),
+  col('State', s => badge(s.state === 'active' ? 'running' : '', text(s.state)), 'state'),
+  col('Since', s => time(s.began || s.since), 'began'),
+  col(
+    'Statement',
+    s => [
       el('code', {}, text(s.statement)),
       cut(s) ? el('p', { class: 'dim' }, 'This is only its beginning: it cannot be opened in SQL.') : '',
       s.plan ? el('details', {}, el('summary', { class: 'dim' }, 'plan'), el('pre', {}, text(s.plan))) : '',
     ],
-  },
-  { title: 'Examined', sort: 'examined', cell: s => (s.examined ? count(s.examined) : ''), number: true },
-  { title: 'Returned', sort: 'returned', cell: s => (s.returned ? count(s.returned) : ''), number: true },
-  { title: 'Rows in all', sort: 'rows', cell: s => count(s.rows), number: true, extra: true },
-  {
-    title: 'Actions',
-    cell: s => [
+  ),
+  num('Examined', s => (s.examined ? count(s.examined) : ''), 'examined'),
+  num('Returned', s => (s.returned ? count(s.returned) : ''), 'returned'),
+  num('Rows in all', s => count(s.rows), 'rows', true),
+  col(
+    'Actions',
+    s => [
       s.statement && !cut(s) ? [link(['sql', s.database], 'Open in SQL', { q: s.statement }), ' '] : '',
       s.state === 'active'
         ? button(
@@ -197,11 +193,11 @@ const sessionColumns = [
         { go: 'End the session' },
       ),
     ],
-  },
+  ),
 ];
 
 const view = (name, caption, columns, empty) => (place, say) =>
-  list(place, name, caption, columns, none(empty), say);
+  list(place, name, caption, columns, teach(empty), say);
 
 export const feeds = view(
   'shards',
@@ -209,12 +205,23 @@ export const feeds = view(
   shardColumns,
   'No one listens to a changes feed. Try: curl -N "…/orders/_changes?feed=continuous"',
 );
-export const indexes = view(
-  'indexes',
-  'Indexes',
-  indexColumns,
-  'There is no view. A view is a map function in a design document; asking for it builds its index.',
-);
+/** The lines that make an index in a database. */
+export const teachIndex = name => [
+  none('There is no view. A view is a map function in a design document; asking for it builds its index:'),
+  el(
+    'pre',
+    {},
+    [
+      `curl -X PUT ${location.origin}/${encodeURIComponent(name)}/_design/by -H 'Content-Type: application/json' \\`,
+      `  -d '{"views":{"customer":{"map":"function (doc) { emit(doc.customer) }"}}}'`,
+      `curl ${location.origin}/${encodeURIComponent(name)}/_design/by/_view/customer`,
+      'SELECT key, id FROM "by".customer',
+    ].join('\n'),
+  ),
+];
+
+export const indexes = (place, say) =>
+  list(place, 'indexes', 'Indexes', indexColumns, () => teachIndex('orders'), say);
 export const replications = view(
   'replications',
   'Replications',
@@ -223,9 +230,9 @@ export const replications = view(
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
 export const sessions = (place, say) => {
-  const none = p => el('p', { class: 'none' }, 'No session is open.', p.sql ? ` Try: ${psql(p.sql)} -d orders` : '');
+  const empty = p => none('No session is open.', p.sql ? ` Try: ${psql(p.sql)} -d orders` : '');
   const ends = [
-    list(place, 'sessions', 'SQL sessions', sessionColumns, none, say),
+    list(place, 'sessions', 'SQL sessions', sessionColumns, empty, say),
     eventsOf(place, 'Slow statements', 'slow_statement', p => [
       'No statement has taken longer than two seconds',
       p.since ? [' since ', el('span', { title: text(p.since) }, new Date(p.since).toLocaleString())] : '',

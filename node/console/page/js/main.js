@@ -1,13 +1,14 @@
 // The frame of the page: navigation, the verdict on the cluster, and the current view.
-import { el, none, dim, section, link, redraw, retime, text, time, clock, badge } from './dom.js';
-import { follow, ended } from './source.js';
+import { el, none, dim, section, link, redraw, retime, text, time, clock, badge, press, tell } from './dom.js';
+import { follow, ended, signingOut } from './source.js';
 import { ask } from './actions.js';
 import { signingIn } from './signin.js';
 import { views } from './views.js';
 
 const place = document.getElementById('view'),
   status = document.getElementById('status'),
-  verdict = document.getElementById('verdict');
+  verdict = document.getElementById('verdict'),
+  who = document.getElementById('who');
 const nav = document.getElementById('nav');
 let end = () => {},
   wrong = { verdict: null, view: null }, // what either says is not up to date
@@ -41,6 +42,8 @@ const where = () => {
 const show = () => {
   const [name, rest, query] = where();
   end();
+  // What is asked is about the page that is left.
+  document.querySelectorAll('dialog[open]').forEach(d => d.close());
   wrong.view = null;
   here = location.hash;
   place.replaceChildren();
@@ -51,9 +54,7 @@ const show = () => {
   );
   if (!Object.hasOwn(views, name)) {
     end = () => {};
-    place.append(
-      section(name, none('There is no such view. ', link([''], 'Overview'), ' shows how the cluster is.')),
-    );
+    place.append(section(name, none('There is no such view. ', link([''], 'Overview'), ' shows how the cluster is.')));
     return;
   }
   end = views[name][1](place, problem => say('view', problem), rest, query) || (() => {});
@@ -69,10 +70,10 @@ const from = () =>
 const judge = o => {
   last = o;
   heard = Date.now();
+  redraw(verdict, badge(o.worst || o.state, text(o.text)), dim(` · asked ${text(o.node)}`));
   redraw(
-    verdict,
-    badge(o.state, text(o.text)),
-    dim(` · asked ${text(o.node)}${o.user ? ` as ${text(o.user)}` : ''}`),
+    who,
+    o.user ? el('details', {}, el('summary', { title: 'who is signed in' }, text(o.user)), press('Sign out', leaves)) : '',
   );
   document.title = `${o.state === 'ok' || o.state === 'working' ? '' : `${o.state} · `}Divan ${text(o.node)}`;
 };
@@ -117,7 +118,23 @@ const doubt = () => {
   redraw(verdict, badge('pending', `Asking ${text(last.node)} again`), from());
 };
 
+/** Signs out, and shows nothing of what was shown. */
+const signOut = async () => {
+  if (!(await signingOut()))
+    return 'The session is ended, but this browser keeps a name and a password and sends them: close all its windows.';
+  end();
+  end = () => {};
+  place.replaceChildren(none('You are signed out. '));
+  window.addEventListener('signedin', show, { once: true });
+  return 'You are signed out.';
+};
+const leaves = () => {
+  if (losing()) ask(...losing(), signOut);
+  else signOut().then(tell, e => tell(e.message));
+};
+
 window.addEventListener('signedout', () => {
+  redraw(who);
   redraw(
     verdict,
     badge('failed', 'Your session has ended'),
@@ -173,7 +190,7 @@ window.addEventListener('beforeunload', e => {
   if (losing()) e.preventDefault();
 });
 document.addEventListener('visibilitychange', () => {
-  heard = Date.now(); // a hidden page asks for nothing
+  heard = Date.now(); // a hidden page asks seldom
 });
 setInterval(() => {
   retime();

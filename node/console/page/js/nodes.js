@@ -26,10 +26,7 @@ const one = (n, series) => [
           n.reasons.map(r => el('li', { class: 'error' }, text(r))),
         )
       : '',
-    el(
-      'p',
-      { class: 'bar' },
-      link(['events'], 'events', { search: n.name }),
+    bar(link(['events'], 'events', { search: n.name }),
       link(['actors'], 'actors', { search: n.name }),
       link(['sessions'], 'sessions', { search: n.name }),
       n.state === 'gone'

@@ -1,10 +1,12 @@
 // The first screen: is all well, what is not, and how much is going on.
-import { el, dim, section, text, time, count, plural, measure, badge, link, duration, psql, redraw } from './dom.js';
+import {
+  el, none, dim, section, text, time, count, plural, measure, badge, link, duration, psql, redraw, toDatabase, toNode,
+} from './dom.js';
 import { given, note } from './address.js';
 import { follow } from './source.js';
 import { plotsOf } from './plots.js';
 import { spark } from './plot.js';
-import { table } from './table.js';
+import { table, col, num } from './table.js';
 import { storyLines, eventColumns } from './stories.js';
 
 const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflicts', 'http_failed'];
@@ -36,26 +38,19 @@ const number = (what, n) => link([what], n === null ? `unknown number of ${what}
 const value = (n, name) => (n.now || {})[name];
 const now = (n, name, unit) => measure(value(n, name), unit);
 const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.name)}: ${what}`, unit), now(n, name, unit)];
-const gauge = (title, sort, extra, cell = n => now(n, sort, '')) => ({ title, sort, extra, cell, number: true });
+const gauge = (title, sort, extra, cell = n => now(n, sort, '')) =>
+  num(title, cell, sort, extra);
 const room = (title, sort, extra) => gauge(title, sort, extra, n => (value(n, sort) ? now(n, sort, 'B') : '–'));
 
 const nodeColumns = [
-  {
-    title: 'Node',
-    sort: 'name',
-    cell: n => [link(['nodes', n.name], text(n.name)), n.self ? dim(' asked') : ''],
-  },
-  {
-    title: 'State',
-    sort: 'state',
-    cell: n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)),
-  },
-  {
-    title: 'Up',
-    sort: 'started',
-    cell: n =>
+  col('Node', n => [toNode(n.name), n.self ? dim(' asked') : ''], 'name'),
+  col('State', n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)), 'state'),
+  col(
+    'Up',
+    n =>
       n.started ? el('span', { title: text(n.started) }, duration((Date.now() - Date.parse(n.started)) / 1000)) : '',
-  },
+    'started',
+  ),
   gauge('Writes', 'docs_written', false, n => drawn(n, 'docs_written', 'documents written', '/s')),
   gauge('Feeds', 'listeners'),
   gauge('Actors', 'actors', true),
@@ -63,7 +58,7 @@ const nodeColumns = [
   gauge('Processors', 'cpu', false, n => drawn(n, 'cpu', 'processors in use', '')),
   room('Memory', 'resident'),
   room('Disk left', 'disk_free', true),
-  { title: 'Version', sort: 'version', cell: n => el('span', { class: 'short' }, text(n.version)), extra: true },
+  col('Version', n => el('span', { class: 'short' }, text(n.version)), 'version', true),
 ];
 
 /** The table of nodes, sorted as the address says. A click on a column changes that, and calls again. */
@@ -84,24 +79,16 @@ const tasks = list =>
   table(
     'Builds and compactions',
     [
-      { title: 'Database', cell: t => link(['databases', t.database], text(t.database)) },
-      {
-        title: 'What',
-        cell: t => text(t.design || t.type.replaceAll('_', ' ')) + (t.shard ? ` · shard ${t.shard}` : ''),
-      },
-      {
-        title: 'Progress',
-        cell: t => [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`],
-      },
-      {
-        title: 'Documents',
-        cell: t => count(t.done) + (t.total ? ` of ${count(t.total)}` : ''),
-        number: true,
-        extra: true,
-      },
-      { title: 'Rate', cell: t => (t.rate ? measure(t.rate, '/s') : ''), number: true },
-      { title: 'To go', cell: t => (t.left === undefined ? '' : duration(t.left)), number: true },
-      { title: 'Node', cell: t => link(['nodes', t.node], text(t.node)) },
+      col('Database', t => toDatabase(t.database)),
+      col('What', t => text(t.design || t.type.replaceAll('_', ' ')) + (t.shard ? ` · shard ${t.shard}` : '')),
+      col(
+        'Progress',
+        t => [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`],
+      ),
+      num('Documents', t => count(t.done) + (t.total ? ` of ${count(t.total)}` : ''), '', true),
+      num('Rate', t => (t.rate ? measure(t.rate, '/s') : '')),
+      num('To go', t => (t.left === undefined ? '' : duration(t.left))),
+      col('Node', t => toNode(t.node)),
     ],
     list,
   );
@@ -153,7 +140,7 @@ export const overview = (place, say) => {
           'Last events',
           o.events.length
             ? table('Last events', eventColumns, o.events)
-            : el('p', { class: 'none' }, 'Nothing has happened yet.'),
+            : none('Nothing has happened yet.'),
         ),
       );
     },

@@ -86,14 +86,16 @@ const node = (p, top) => {
 export const planTree = source => {
   const [top] = JSON.parse(source);
   const facts = Object.entries(top).filter(([k]) => k !== 'Plan' && k !== 'Triggers');
+  const ran = top.Plan['Actual Rows'] !== undefined;
   return [
     el('ul', { class: 'plan' }, node(top.Plan, most(top.Plan))),
-    facts.length
-      ? el(
-          'p',
-          { class: 'dim' },
-          facts.map(([k, v]) => `${k} ${text(v)}${unit(k, v)}`).join(' · '),
-        )
-      : '',
+    el(
+      'p',
+      { class: 'dim' },
+      [
+        ran ? 'bars: rows handled, against the step with most' : 'bars: share of the expected cost',
+        ...facts.map(([k, v]) => `${k} ${text(v)}${unit(k, v)}`),
+      ].join(' · '),
+    ),
   ];
 };

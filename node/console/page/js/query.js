@@ -1,5 +1,5 @@
 // A box for SQL: completion, results, plans, charts and downloads.
-import { el, press, bar, section, text, count, link, typing } from './dom.js';
+import { el, press, bar, section, text, count, plural, link, to, typing } from './dom.js';
 import { read, sql } from './source.js';
 import { completion } from './completion.js';
 import { grid, download } from './results.js';
@@ -12,6 +12,7 @@ const most = 10000,
   mostNames = 100,
   kept = 'divan.statements',
   leftKey = 'divan.left', // what became of statements that ran when the view was left: [text]
+  lastKey = 'divan.database', // that of the view when it was left: [name]
   drafts = 'divan.drafts', // what was typed last: [[database, text]]
   mostDrafts = 10,
   longestDraft = 100000,
@@ -46,6 +47,7 @@ const draft = (database, s) => {
   hold(drafts, (fits ? [[database, s], ...others] : others).slice(0, mostDrafts));
 };
 
+const all = String.raw`All of them are written by psql: \copy (SELECT …) TO 'result.csv' CSV HEADER`;
 const cutOff = 'What the statements had not committed by then is undone.';
 
 /** An error with the place in the statement where it is. */
@@ -81,7 +83,7 @@ export const query = (place, say, [name], search) => {
     stopped = false,
     address = location.hash;
   const database = el('input', {
-    value: name ?? ((given === null && stored(drafts)[0]?.[0]) || 'divan'),
+    value: name ?? ((given === null && stored(lastKey)[0]) || 'divan'),
     list: 'databases',
     'aria-label': 'Database',
     placeholder: 'database',
@@ -101,6 +103,7 @@ export const query = (place, say, [name], search) => {
   const begun = box.value;
   let put = begun; // by the page, and not typed
   const keep = () => {
+    hold(lastKey, [database.value]);
     if (box.value !== begun) {
       if (given && typed) remember(typed, 1); // what is edited takes its place
       draft(database.value, box.value);
@@ -173,7 +176,8 @@ export const query = (place, say, [name], search) => {
       });
       if (stopped || running !== mine) return;
       said.textContent = took();
-      out.replaceChildren(...notices(found), show(found), found.more ? el('p', { class: 'warn' }, found.more) : '');
+      const more = found.more && el('p', { class: 'warn' }, `${found.more} ${all}`);
+      out.replaceChildren(...notices(found), more, show(found));
     } catch (e) {
       if (stopped || running !== mine) return;
       const cancelled = e.name === 'AbortError';
@@ -194,16 +198,17 @@ export const query = (place, say, [name], search) => {
     }
   };
 
-  const result = r =>
-    r.columns.length === 0
+  /** more: there are more rows than were read. */
+  const result = (r, more) => {
+    const n = plural(r.rows.length, 'row'),
+      file = kind => press(more ? `${kind} of these ${n}` : kind, () => download(r, kind.toLowerCase()));
+    return r.columns.length === 0
       ? section('Done', el('p', {}, el('code', {}, r.done)))
       : section(
-          r.done || `${count(r.rows.length)} rows`,
-          el(
-            'p',
-            { class: 'bar' },
-            press('CSV', () => download(r, 'csv')),
-            press('JSON', () => download(r, 'json')),
+          r.done || (more ? `The first ${n}` : n),
+          bar(
+            file('CSV'),
+            file('JSON'),
             press('Chart', e => {
               const c = chartOf(r);
               e.target.closest('section').querySelector('.chart').replaceChildren(c);
@@ -212,8 +217,10 @@ export const query = (place, say, [name], search) => {
           el('div', { class: 'chart' }),
           grid(r),
         );
+  };
   // A statement that has failed, or has no rows yet, has no result.
-  const results = found => el('div', {}, found.results.filter(r => r.done || r.rows.length).map(result));
+  const results = found =>
+    el('div', {}, found.results.filter(r => r.done || r.rows.length).map(r => result(r, found.more && !r.done)));
   const plan = found => section('Plan', planTree(found.results[0].rows[0][0]));
 
   const earlier = el('select', {
@@ -236,7 +243,7 @@ export const query = (place, say, [name], search) => {
   const complete = completion(box, offers, () => database.value, say);
   database.addEventListener('change', () => {
     complete.reload();
-    address = link(['sql', database.value], '').getAttribute('href');
+    address = to(['sql', database.value]);
     history.replaceState(null, '', address);
   });
   box.addEventListener('keydown', e => {

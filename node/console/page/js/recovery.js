@@ -1,5 +1,5 @@
 // What is read once, and again after an outage: a store that does not answer is back after a while.
-import { el, press, shown } from './dom.js';
+import { el, press, shown, bad } from './dom.js';
 import { ended, later, onReturn } from './source.js';
 
 const first = 3000,
@@ -47,4 +47,4 @@ export const recovering = (work, fail, say) => {
 
 /** What is wrong, with a button to try again at once. */
 export const trouble = (e, again) =>
-  el('p', { class: 'bar', role: 'alert' }, el('span', { class: 'bad' }, shown(e.message)), press('Retry', again));
+  el('p', { class: 'bar', role: 'alert' }, bad(shown(e.message)), press('Retry', again));

@@ -1,13 +1,15 @@
 // What nodes say about their store and their JavaScript, and the settings in force.
-import { el, none, dim, bar, section, text, time, known, count, bytes, measure, link, duration, badge, redraw }
-  from './dom.js';
+import {
+  el, none, dim, bar, section, text, time, known, count, bytes, measure, duration, badge, redraw, bad, toDatabase,
+  toNode,
+} from './dom.js';
 import { follow } from './source.js';
-import { table, list } from './table.js';
+import { table, list, col, num } from './table.js';
 import { plotsOf, range } from './plots.js';
 import { button } from './actions.js';
 
 const absent = s => (s.absent || []).map(a => el('p', { class: 'warn' }, `without ${text(a.node)}: ${text(a.reason)}`));
-const ofNode = { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) };
+const ofNode = { title: 'Node', cell: s => toNode(s.node) };
 const ms = v => measure(v, 'ms');
 
 /** A view of something that each node says, with plots above. */
@@ -88,20 +90,20 @@ const toCompact = rows =>
   table(
     'Databases to compact',
     [
-      { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
-      { title: 'Revisions', cell: d => count(d.bodies), number: true },
-      { title: 'Size', cell: d => bytes(d.bytes), number: true },
-      { title: 'Oldest', cell: d => duration(d.oldest), number: true },
-      {
-        title: 'Actions',
-        cell: d =>
+      col('Database', d => toDatabase(d.database)),
+      num('Revisions', d => count(d.bodies)),
+      num('Size', d => bytes(d.bytes)),
+      num('Oldest', d => duration(d.oldest)),
+      col(
+        'Actions',
+        d =>
           d.asked
             ? dim('asked for')
             : button('Compact', `Superseded revisions of ${d.database} are removed.`, {
                 do: 'compact',
                 database: d.database,
               }),
-      },
+      ),
     ],
     rows,
   );
@@ -118,23 +120,23 @@ export const storage = ofNodes(
         'Stores',
         [
           ofNode,
-          { title: 'Engine', cell: s => text(s.engine) },
-          {
-            title: 'State',
-            cell: s =>
+          col('Engine', s => text(s.engine)),
+          col(
+            'State',
+            s =>
               s.error
                 ? badge('failed', text(s.error))
                 : s.reasons.length
                   ? s.reasons.map(r => el('div', {}, badge('degraded', text(r))))
                   : badge('ok', 'answers'),
-          },
-          { title: 'Commit, median', cell: s => known(s.p50, ms), number: true },
-          { title: '99 of 100', cell: s => known(s.p99, ms), number: true },
-          { title: 'Commits', cell: s => known(s.commits, count), number: true, extra: true },
-          { title: 'Conflicts', cell: s => known(s.conflicts, count), number: true },
-          { title: 'Tried again', cell: s => known(s.retries, count), number: true, extra: true },
-          { title: 'Size', cell: s => known(s.size, bytes), number: true },
-          { title: 'Disk left', cell: s => known(s.free, bytes), number: true },
+          ),
+          num('Commit, median', s => known(s.p50, ms)),
+          num('99 of 100', s => known(s.p99, ms)),
+          num('Commits', s => known(s.commits, count), '', true),
+          num('Conflicts', s => known(s.conflicts, count)),
+          num('Tried again', s => known(s.retries, count), '', true),
+          num('Size', s => known(s.size, bytes)),
+          num('Disk left', s => known(s.free, bytes)),
         ],
         nodes,
       ),
@@ -145,27 +147,23 @@ export const storage = ofNodes(
         'Compaction',
         [
           ofNode,
-          {
-            title: 'Runs',
-            cell: s => [s.compaction.auto ? 'by itself' : 'when asked', dim(` · ${count(s.compaction.runs)} runs`)],
-          },
-          {
-            title: 'Removed',
-            cell: s => `${count(s.compaction.bodies)} revisions, ${bytes(s.compaction.bytes)}`,
-            number: true,
-          },
-          { title: 'Known to wait', cell: s => `${count(s.compaction.queue)} revisions`, number: true },
-          {
-            title: 'Last failure',
-            cell: s =>
+          col(
+            'Runs',
+            s => [s.compaction.auto ? 'by itself' : 'when asked', dim(` · ${count(s.compaction.runs)} runs`)],
+          ),
+          num('Removed', s => `${count(s.compaction.bodies)} revisions, ${bytes(s.compaction.bytes)}`),
+          num('Known to wait', s => `${count(s.compaction.queue)} revisions`),
+          col(
+            'Last failure',
+            s =>
               s.compaction.last_error
                 ? [
-                    el('span', { class: 'bad' }, text(s.compaction.last_error)),
+                    bad(text(s.compaction.last_error)),
                     ' ',
                     s.compaction.last_at ? time(s.compaction.last_at) : '',
                   ]
                 : '',
-          },
+          ),
         ],
         nodes,
       ),
@@ -183,25 +181,21 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
       'JavaScript',
       [
         ofNode,
-        {
-          title: 'Runtimes',
-          cell: s => [`${count(s.runtimes)} of ${count(s.most)}`, dim(`, ${count(s.idle)} idle`)],
-          number: true,
-        },
-        { title: 'Running', cell: s => count(s.running), number: true },
-        { title: 'Paused', cell: s => count(s.paused), number: true, extra: true },
-        { title: 'Waiting', cell: s => count(s.waiting), number: true },
-        { title: 'Processor time', cell: s => duration(s.seconds), number: true },
-        {
-          title: 'Ended at a limit',
-          cell: s => {
+        num('Runtimes', s => [`${count(s.runtimes)} of ${count(s.most)}`, dim(`, ${count(s.idle)} idle`)]),
+        num('Running', s => count(s.running)),
+        num('Paused', s => count(s.paused), '', true),
+        num('Waiting', s => count(s.waiting)),
+        num('Processor time', s => duration(s.seconds)),
+        col(
+          'Ended at a limit',
+          s => {
             const l = Object.entries(s.limits).filter(([, n]) => n);
             return l.length
               ? el('span', { class: 'warn' }, l.map(([k, n]) => `${limits[k] || text(k)} ${count(n)}`).join(', '))
               : 'none';
           },
-        },
-        { title: 'Waited too long', cell: s => count(s.refused), number: true },
+        ),
+        num('Waited too long', s => count(s.refused)),
       ],
       nodes,
     ),
@@ -214,9 +208,9 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
         table(
           'Databases',
           [
-            { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
-            { title: 'Processor time, lately', cell: d => duration(d.seconds), number: true },
-            { title: 'Calls waiting', cell: d => count(d.waiting), number: true },
+            col('Database', d => toDatabase(d.database)),
+            num('Processor time, lately', d => duration(d.seconds)),
+            num('Calls waiting', d => count(d.waiting)),
           ],
           s.databases,
         ),
@@ -230,18 +224,10 @@ export const settings = (place, say) =>
     'settings',
     'Settings',
     [
-      { title: 'Setting', sort: 'name', cell: s => el('code', {}, text(s.name)) },
-      {
-        title: 'Value',
-        sort: 'value',
-        cell: s => (s.value === '' ? dim('not set') : el('code', {}, text(s.value))),
-      },
-      {
-        title: 'Default',
-        cell: s =>
-          s.changed ? el('code', { class: 'dim' }, text(s.default)) : dim('the same'),
-      },
-      { title: 'Nodes', cell: s => (s.nodes || []).map(text).join(', ') },
+      col('Setting', s => el('code', {}, text(s.name)), 'name'),
+      col('Value', s => (s.value === '' ? dim('not set') : el('code', {}, text(s.value))), 'value'),
+      col('Default', s => s.changed ? el('code', { class: 'dim' }, text(s.default)) : dim('the same')),
+      col('Nodes', s => (s.nodes || []).map(text).join(', ')),
     ],
     () => none('There are no settings.'),
     say,

@@ -1,5 +1,5 @@
 // Signing in again on a page whose session has ended. The page stays as it is, with edits that are not saved.
-import { el, bar, shown } from './dom.js';
+import { el, bar, shown, failure } from './dom.js';
 import { signIn } from './source.js';
 
 /** Asks for a name, which is usually the one given, and a password. */
@@ -21,7 +21,7 @@ export const signingIn = user => {
       autofocus: !!user,
     }),
     go = el('button', { class: 'main' }, 'Sign in'),
-    said = el('p', { role: 'alert', class: 'bad' });
+    said = failure();
   const submit = async e => {
     e.preventDefault();
     if (go.disabled) return;

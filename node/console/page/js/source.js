@@ -2,6 +2,7 @@
 import { serverTime } from './dom.js';
 
 const every = 2000,
+  hiddenEvery = 15000, // the verdict, while the page is hidden: its title stays true
   longest = 30000, // between two requests while the node does not answer
   answerWithin = 15000,
   firstWithin = 5000, // a stream begins with a state
@@ -130,9 +131,13 @@ const lookLater = () => {
 const refusedLogin = () =>
   Object.assign(new Error('your session has ended; “Sign in again” is at the top'), { status: 401, signedOut: true });
 
-/** Notes that the session has ended, as an answer says, and returns the error. Only a password is refused with 401. */
+/**
+ * Notes that the session has ended, as an answer says, and returns the error. Only a password is refused with 401, for
+ * which other tabs need not ask: each question would be a refused login.
+ */
 const signOut = r => {
   guessing = r.status === 401;
+  if (guessing && !r.heard) tellTabs(refusedKey);
   refusedAt = Date.now();
   if (!signedOut) {
     signedOut = true;
@@ -141,6 +146,15 @@ const signOut = r => {
   }
   lookLater();
   return refusedLogin();
+};
+
+/** Signs out, and returns whether the browser has forgotten who it is: it may send a password with each request. */
+export const signingOut = async () => {
+  await ask(new URL('/_session', location.origin), { method: 'DELETE' });
+  token = '';
+  if (!(await session())) return false;
+  tellTabs(signedOutKey);
+  return true;
 };
 
 const signedIn = () => {
@@ -176,16 +190,22 @@ const look = async sure => {
   lookLater();
 };
 
-const signedInKey = 'divan.signedin'; // of what tells other tabs
+const signedInKey = 'divan.signedin', // of what tells other tabs
+  signedOutKey = 'divan.signedout',
+  refusedKey = 'divan.refused';
 let told = false; // they know that this one has a session
-const tellTabs = () => {
+const tellTabs = (what = signedInKey) => {
   try {
-    localStorage.setItem(signedInKey, String(Date.now()));
+    localStorage.setItem(what, String(Date.now()));
   } catch {
     /* the browser keeps nothing; the other tabs ask when they are looked at */
   }
 };
-window.addEventListener('storage', e => look(e.key === signedInKey));
+window.addEventListener('storage', e => {
+  if (e.key === refusedKey && !signedOut) signOut({ status: 401, heard: true });
+  else if (e.key === signedOutKey && !signedOut) session().catch(() => {});
+  else look(e.key === signedInKey);
+});
 window.addEventListener('focus', look);
 document.addEventListener('visibilitychange', look);
 
@@ -317,7 +337,8 @@ export const follow = (name, params, show, say, asks = false) => {
   };
   const again = () => {
     cancel();
-    if (!stopped && !signedOut && !document.hidden) cancel = later(start, every, leads);
+    if (stopped || signedOut || (document.hidden && !leads)) return;
+    cancel = later(start, document.hidden ? hiddenEvery : every, leads);
   };
   const poll = async () => {
     const mine = ++turn;
@@ -389,7 +410,8 @@ export const follow = (name, params, show, say, asks = false) => {
   };
   const anew = () => {
     close();
-    if (!document.hidden) start();
+    if (document.hidden) again();
+    else start();
   };
   const shown = () => {
     if (old && state !== null && !document.hidden && !signedOut && !silentSince)
@@ -441,10 +463,11 @@ const post = async (view, body, signal) => {
   throw await refused(r);
 };
 
-/** Does something on the server. */
+/** Does something on the server, and returns what was done. */
 export const act = async action => {
-  await post('act', action);
+  const { did } = await (await post('act', action)).json();
   for (const go of [...acted]) go();
+  return `${did ?? 'It is done'}.`;
 };
 
 /**

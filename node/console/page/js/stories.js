@@ -1,7 +1,7 @@
 // Events and stories.
-import { el, dim, section, text, time, clock, duration, badge, count, redraw } from './dom.js';
+import { el, none, dim, section, text, time, clock, duration, badge, count, link, redraw, toNode } from './dom.js';
 import { follow } from './source.js';
-import { table } from './table.js';
+import { table, col } from './table.js';
 
 const details = s => (s ? el('details', {}, el('summary', { class: 'dim' }, 'details'), el('pre', {}, text(s))) : '');
 
@@ -48,19 +48,32 @@ export const story = (s, open) =>
     storyLines(s),
   );
 
+/** Links to what an event is about. */
+const about = e =>
+  [
+    e.database && [['databases', e.database], e.database],
+    e.database && e.kind === 'index_error' && [['databases', e.database, 'failures', e.object], e.object],
+    e.member && [['nodes', e.member], e.member],
+    e.actor && [['actors', e.node, e.actor], 'actor'],
+    e.job && [['jobs'], 'job', { search: e.job }],
+  ]
+    .filter(Boolean)
+    .map(([path, name, query]) => [' · ', link(path, name, query)]);
+
 /** One event as columns of a table. */
 export const eventColumns = [
-  { title: 'When', cell: e => [time(e.at), dim(` ${clock(e.at)}`)] },
-  {
-    title: 'Event',
-    cell: e => [
+  col('When', e => [time(e.at), dim(` ${clock(e.at)}`)]),
+  col(
+    'Event',
+    e => [
       badge(e.severity, text(e.text)),
+      about(e),
       e.repeated ? dim(` and ${count(e.repeated)} more until ${clock(e.until)}`) : '',
       details(e.detail),
     ],
-  },
-  { title: 'Kind', cell: e => dim(text(e.kind).replaceAll('_', ' ')), extra: true },
-  { title: 'Node', cell: e => [e.node, ...(e.also || [])].map(text).join(', ') },
+  ),
+  col('Kind', e => dim(text(e.kind).replaceAll('_', ' ')), '', true),
+  col('Node', e => [e.node, ...(e.also || [])].map((n, i) => [i ? ', ' : '', toNode(n)])),
 ];
 
 /** Appends the newest events with some words to a place. empty is what to say without any. Returns what ends it. */
@@ -68,12 +81,6 @@ export const eventsOf = (place, caption, search, empty) => {
   const box = el('div', {});
   place.append(box);
   const show = p =>
-    redraw(
-      box,
-      section(
-        caption,
-        p.events.length ? table(caption, eventColumns, p.events) : el('p', { class: 'none' }, empty(p)),
-      ),
-    );
+    redraw(box, section( caption, p.events.length ? table(caption, eventColumns, p.events) : none(empty(p)), ));
   return follow('events', { search, limit: 20 }, show, () => {}, true);
 };

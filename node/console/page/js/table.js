@@ -1,5 +1,5 @@
 // A list that the server sorts, searches and divides into pages.
-import { el, none, bar, shown, count, text, redraw, typing } from './dom.js';
+import { el, none, bar, shown, count, text, redraw, typing, progress } from './dom.js';
 import { follow } from './source.js';
 import { given, note, pagesBefore } from './address.js';
 
@@ -18,7 +18,13 @@ const whole = e => {
   return ![...e.childNodes].some(n => long.test(n.textContent));
 };
 
-/** Rows as a table; on a narrow screen each row is a card. columns: {title, cell, sort, number, extra}. */
+/** A column of a table. sort is what it is sorted by, and an extra one is left out on a narrow screen. */
+export const col = (title, cell, sort, extra) => ({ title, cell, sort, extra });
+
+/** A column of numbers. */
+export const num = (...of) => ({ ...col(...of), number: true });
+
+/** Rows as a table; on a narrow screen each row is a card. */
 export const table = (caption, columns, rows, order) => {
   const seen = new Map();
   const key = r => {
@@ -169,7 +175,7 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
     'aria-label': `Search ${caption}`,
     value: q.search,
   });
-  const total = el('span', { class: 'dim', role: 'status' }),
+  const total = progress(),
     body = el('div');
   /** Says whether what is shown is not what was asked for last. */
   const waiting = now => {
@@ -180,7 +186,8 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
     waits = now;
   };
   const wrong = (problem, e) => {
-    if (problem !== null) waiting(false); // the top of the page says what is wrong
+    if (problem !== null) waiting(false);
+    if (problem !== null && !page) redraw(body, none(problem)); // otherwise the top of the page says it
     say(problem, e);
   };
   const start = () => {

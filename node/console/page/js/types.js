@@ -1,455 +1,70 @@
 // What the server answers. Generated from package state by: go test ./node/console/page -update
-
-/**
- * @typedef {Object} Verdict
- * @property {string} now
- * @property {string} node
- * @property {string} state
- * @property {string} text
- * @property {string} user
- * @property {Array<Door>} others
- */
-
-/**
- * @typedef {Object} Door
- * @property {string} name
- * @property {string} http
- */
-
-/**
- * @typedef {Object} Overview
- * @property {string} now
- * @property {string} node
- * @property {string} state
- * @property {string} text
- * @property {Array<Attention>} attention
- * @property {Array<Attention>} lately
- * @property {Array<Node>} nodes
- * @property {Array<Task>} tasks
- * @property {Object<string, number>} jobs
- * @property {number} failing
- * @property {number} databases
- * @property {string} [read]
- * @property {Array<Event>} events
- * @property {Array<Absent>} absent
- */
-
-/**
- * @typedef {Object} Attention
- * @property {string} severity
- * @property {string} text
- * @property {string} [node]
- * @property {string} [link]
- * @property {string} [since]
- * @property {Story} [story]
- */
-
-/**
- * @typedef {Object} Node
- * @property {string} name
- * @property {string} state
- * @property {boolean} [given_up]
- * @property {string} text
- * @property {boolean} self
- * @property {string} http
- * @property {string} sql
- * @property {string} gossip
- * @property {string} version
- * @property {Array<string>} roles
- * @property {string} [last_answer]
- * @property {string} [engine]
- * @property {string} [started]
- * @property {number} [skew]
- * @property {Array<string>} [reasons]
- * @property {Array<Skips>} [skips]
- * @property {number} [skipping]
- * @property {number} [unread]
- * @property {string} [store]
- * @property {string} [log_level]
- * @property {string} [log_until]
- * @property {Object<string, number>} [now]
- * @property {Object<string, Line>} [lines]
- */
-
-/**
- * @typedef {Object} Database
- * @property {string} name
- * @property {number} [docs]
- * @property {number} [deleted]
- * @property {number} [bytes]
- * @property {number} [shards]
- * @property {number} [indexes]
- * @property {string} [error]
- * @property {number} writes
- * @property {number} refused
- * @property {number} reads
- * @property {number} feed
- * @property {Line} [write_line]
- * @property {Line} [feed_line]
- */
-
-/**
- * @typedef {Object} Shard
- * @property {string} node
- * @property {string} database
- * @property {string} shard
- * @property {string} owner
- * @property {string} state
- * @property {string} seq
- * @property {number} listeners
- * @property {number} upkeep
- * @property {number} followers
- * @property {number} wakes
- * @property {number} lag
- * @property {string} [error]
- */
-
-/**
- * @typedef {Object} Index
- * @property {string} database
- * @property {string} design
- * @property {Array<string>} views
- * @property {number} rows
- * @property {number} bytes
- * @property {number} errors
- * @property {string} [skipped]
- * @property {boolean} building
- * @property {boolean} current
- * @property {number} lag
- * @property {Task} [task]
- * @property {Array<string>} [nodes]
- * @property {number} [failures]
- * @property {string} [failure]
- */
-
-/**
- * @typedef {Object} Task
- * @property {string} node
- * @property {string} type
- * @property {string} database
- * @property {string} [design]
- * @property {string} [shard]
- * @property {number} progress
- * @property {number} done
- * @property {number} total
- * @property {number} rows
- * @property {number} rate
- * @property {number} [left]
- * @property {string} started
- * @property {string} [error]
- * @property {Object} [raw]
- */
-
-/**
- * @typedef {Object} Job
- * @property {string} type
- * @property {string} id
- * @property {string} [database]
- * @property {string} [design]
- * @property {string} state
- * @property {string} [worker]
- * @property {number} token
- * @property {number} failures
- * @property {string} [error]
- * @property {string} [failed_at]
- * @property {boolean} [advanced]
- * @property {string} [due]
- * @property {string} [updated]
- * @property {string} [created]
- * @property {number} [lease]
- */
-
-/**
- * @typedef {Object} Replication
- * @property {string} [id]
- * @property {string} state
- * @property {string} source
- * @property {string} target
- * @property {string} [database]
- * @property {string} [document]
- * @property {string} [user]
- * @property {string} [node]
- * @property {boolean} continuous
- * @property {string} [started]
- * @property {string} [changed]
- * @property {number} read
- * @property {number} written
- * @property {number} failed
- * @property {number} [pending]
- * @property {number} errors
- * @property {string} [error]
- */
-
-/**
- * @typedef {Object} Actor
- * @property {string} node
- * @property {string} id
- * @property {string} [parent]
- * @property {string} kind
- * @property {string} name
- * @property {string} state
- * @property {string} since
- * @property {number} mailbox
- * @property {number} restarts
- * @property {number} recent
- * @property {string} [last_failure]
- * @property {string} [last_failure_at]
- * @property {Object} [facts]
- * @property {number} [below]
- * @property {number} [unwell]
- */
-
-/**
- * @typedef {Object} Session
- * @property {string} node
- * @property {number} pid
- * @property {string} user
- * @property {string} database
- * @property {string} application
- * @property {string} remote
- * @property {boolean} tls
- * @property {string} state
- * @property {string} statement
- * @property {boolean} [cut]
- * @property {string} since
- * @property {string} [began]
- * @property {number} rows
- * @property {number} [returned]
- * @property {number} [examined]
- * @property {string} [plan]
- */
-
-/**
- * @typedef {Object} EventPage
- * @property {string} now
- * @property {Array<Event>} events
- * @property {Array<Story>} stories
- * @property {string} next
- * @property {string} [since]
- * @property {Array<Absent>} absent
- */
-
-/**
- * @typedef {Object} Event
- * @property {string} id
- * @property {string} at
- * @property {string} node
- * @property {string} kind
- * @property {string} severity
- * @property {string} text
- * @property {string} [member]
- * @property {string} [database]
- * @property {string} [object]
- * @property {string} [job]
- * @property {string} [actor]
- * @property {string} [user]
- * @property {string} [address]
- * @property {string} [from]
- * @property {string} [to]
- * @property {number} [token]
- * @property {string} [part]
- * @property {string} [since]
- * @property {number} [seconds]
- * @property {Array<string>} [items]
- * @property {number} [count]
- * @property {number} [examined]
- * @property {number} [repeated]
- * @property {string} [until]
- * @property {string} [detail]
- * @property {Array<string>} [also]
- */
-
-/**
- * @typedef {Object} Story
- * @property {string} id
- * @property {string} title
- * @property {string} severity
- * @property {boolean} over
- * @property {string} [member]
- * @property {Array<string>} [stores]
- * @property {string} began
- * @property {string} ended
- * @property {string} text
- * @property {Array<StoryLine>} lines
- */
-
-/**
- * @typedef {Object} StoryLine
- * @property {string} at
- * @property {number} after
- * @property {string} text
- * @property {Array<string>} nodes
- * @property {string} [until]
- * @property {Array<string>} [jobs]
- */
-
-/**
- * @typedef {Object} Absent
- * @property {string} node
- * @property {string} [since]
- * @property {string} reason
- */
-
-/**
- * @typedef {Object} Plots
- * @property {number} start
- * @property {number} step
- * @property {Array<Plot>} plots
- * @property {Array<Absent>} absent
- */
-
-/**
- * @typedef {Object} Plot
- * @property {string} name
- * @property {string} title
- * @property {string} unit
- * @property {string} how
- * @property {Array<PlotLine>} nodes
- * @property {Array<?number>} all
- */
-
-/**
- * @typedef {Object} PlotLine
- * @property {string} node
- * @property {Array<?number>} values
- */
-
-/**
- * @typedef {Object} Line
- * @property {number} top
- * @property {string} heights
- */
-
-/**
- * @typedef {Object} Series
- * @property {string} name
- * @property {string} title
- * @property {string} unit
- * @property {string} how
- */
-
-/**
- * @typedef {Object} Storage
- * @property {string} node
- * @property {string} engine
- * @property {string} [error]
- * @property {number} [free]
- * @property {number} [size]
- * @property {number} [commits]
- * @property {number} [conflicts]
- * @property {number} [retries]
- * @property {number} [p50]
- * @property {number} [p99]
- * @property {Array<string>} reasons
- * @property {Compaction} compaction
- */
-
-/**
- * @typedef {Object} StoreCluster
- * @property {string} at
- * @property {boolean} available
- * @property {string} health
- * @property {string} [description]
- * @property {string} redundancy
- * @property {string} engine
- * @property {number} processes
- * @property {number} machines
- * @property {number} coordinators
- * @property {number} reachable
- * @property {number} [spare_data]
- * @property {number} [spare_access]
- * @property {number} [data]
- * @property {number} [disk]
- * @property {number} [moving]
- * @property {number} [free]
- * @property {number} [start]
- * @property {number} [read]
- * @property {number} [commit]
- * @property {number} [started]
- * @property {number} [committed]
- * @property {number} [conflicted]
- * @property {string} limit
- * @property {number} [lag]
- * @property {Array<string>} [messages]
- */
-
-/**
- * @typedef {Object} Compaction
- * @property {boolean} auto
- * @property {number} runs
- * @property {number} failures
- * @property {number} bodies
- * @property {number} bytes
- * @property {string} [last_error]
- * @property {string} [last_at]
- * @property {number} queue
- * @property {Array<Compactable>} waiting
- * @property {number} [more_waiting]
- */
-
-/**
- * @typedef {Object} Compactable
- * @property {string} database
- * @property {number} bodies
- * @property {number} bytes
- * @property {number} oldest
- * @property {boolean} asked
- */
-
-/**
- * @typedef {Object} Scripts
- * @property {string} node
- * @property {number} runtimes
- * @property {number} idle
- * @property {number} most
- * @property {number} running
- * @property {number} paused
- * @property {number} waiting
- * @property {Object<string, number>} limits
- * @property {number} stopped
- * @property {number} refused
- * @property {number} seconds
- * @property {Array<ScriptUse>} databases
- */
-
-/**
- * @typedef {Object} ScriptUse
- * @property {string} database
- * @property {number} seconds
- * @property {number} waiting
- */
-
-/**
- * @typedef {Object} Setting
- * @property {string} name
- * @property {string} value
- * @property {string} default
- * @property {boolean} changed
- * @property {Array<string>} nodes
- */
-
-/**
- * @typedef {Object} SQLLine
- * @property {Array<SQLColumn>} [columns]
- * @property {string} [done]
- * @property {SQLError} [notice]
- * @property {SQLError} [error]
- * @property {string} [more]
- */
-
-/**
- * @typedef {Object} SQLColumn
- * @property {string} name
- * @property {string} type
- */
-
-/**
- * @typedef {Object} SQLError
- * @property {string} code
- * @property {string} message
- * @property {string} [detail]
- * @property {string} [hint]
- * @property {number} [position]
- */
+/** @typedef {{now: string, node: string, state: string, text: string, worst?: string, user: string, others: Door[]}}
+Verdict */
+/** @typedef {{name: string, http: string}} Door */
+/** @typedef {{now: string, node: string, state: string, text: string, attention: Attention[], lately: Attention[],
+nodes: Node[], tasks: Task[], jobs: Object<string, number>, failing: number, databases: number, read?: string, events:
+Event[], absent: Absent[]}} Overview */
+/** @typedef {{severity: string, text: string, node?: string, link?: string, since?: string, story?: Story}} Attention
+*/
+/** @typedef {{name: string, state: string, given_up?: boolean, text: string, self: boolean, http: string, sql: string,
+gossip: string, version: string, roles: string[], last_answer?: string, engine?: string, started?: string, skew?:
+number, reasons?: string[], skips?: Skips[], skipping?: number, unread?: number, store?: string, log_level?: string,
+log_until?: string, now?: Object<string, number>, lines?: Object<string, Line>}} Node */
+/** @typedef {{name: string, docs?: number, deleted?: number, bytes?: number, shards?: number, indexes?: number, error?:
+string, writes: number, refused: number, reads: number, feed: number, write_line?: Line, feed_line?: Line}} Database */
+/** @typedef {{node: string, database: string, shard: string, owner: string, state: string, seq: string, listeners:
+number, upkeep: number, followers: number, wakes: number, lag: number, error?: string}} Shard */
+/** @typedef {{database: string, design: string, views: string[], rows: number, bytes: number, errors: number, skipped?:
+string, building: boolean, current: boolean, lag: number, task?: Task, nodes?: string[], failures?: number, failure?:
+string}} Index */
+/** @typedef {{node: string, type: string, database: string, design?: string, shard?: string, progress: number, done:
+number, total: number, rows: number, rate: number, left?: number, started: string, error?: string, raw?: Object}} Task
+*/
+/** @typedef {{type: string, id: string, database?: string, design?: string, state: string, worker?: string, token:
+number, failures: number, error?: string, failed_at?: string, advanced?: boolean, due?: string, updated?: string,
+created?: string, lease?: number}} Job */
+/** @typedef {{id?: string, state: string, source: string, target: string, database?: string, document?: string, user?:
+string, node?: string, continuous: boolean, started?: string, changed?: string, read: number, written: number, failed:
+number, pending?: number, errors: number, error?: string}} Replication */
+/** @typedef {{node: string, id: string, parent?: string, kind: string, name: string, state: string, since: string,
+mailbox: number, restarts: number, recent: number, last_failure?: string, last_failure_at?: string, facts?: Object,
+below?: number, unwell?: number}} Actor */
+/** @typedef {{node: string, pid: number, user: string, database: string, application: string, remote: string, tls:
+boolean, state: string, statement: string, cut?: boolean, since: string, began?: string, rows: number, returned?:
+number, examined?: number, plan?: string}} Session */
+/** @typedef {{now: string, events: Event[], stories: Story[], next: string, since?: string, absent: Absent[]}}
+EventPage */
+/** @typedef {{id: string, at: string, node: string, kind: string, severity: string, text: string, member?: string,
+database?: string, object?: string, job?: string, actor?: string, user?: string, address?: string, from?: string, to?:
+string, token?: number, part?: string, since?: string, seconds?: number, items?: string[], count?: number, examined?:
+number, repeated?: number, until?: string, detail?: string, also?: string[]}} Event */
+/** @typedef {{id: string, title: string, severity: string, over: boolean, member?: string, stores?: string[], began:
+string, ended: string, text: string, lines: StoryLine[]}} Story */
+/** @typedef {{at: string, after: number, text: string, nodes: string[], until?: string, jobs?: string[]}} StoryLine */
+/** @typedef {{node: string, since?: string, reason: string}} Absent */
+/** @typedef {{start: number, step: number, plots: Plot[], absent: Absent[]}} Plots */
+/** @typedef {{name: string, title: string, unit: string, how: string, nodes: PlotLine[], all: Array<?number>}} Plot */
+/** @typedef {{node: string, values: Array<?number>}} PlotLine */
+/** @typedef {{top: number, heights: string}} Line */
+/** @typedef {{name: string, title: string, unit: string, how: string}} Series */
+/** @typedef {{node: string, engine: string, error?: string, free?: number, size?: number, commits?: number, conflicts?:
+number, retries?: number, p50?: number, p99?: number, reasons: string[], compaction: Compaction}} Storage */
+/** @typedef {{at: string, available: boolean, health: string, description?: string, redundancy: string, engine: string,
+processes: number, machines: number, coordinators: number, reachable: number, spare_data?: number, spare_access?:
+number, data?: number, disk?: number, moving?: number, free?: number, start?: number, read?: number, commit?: number,
+started?: number, committed?: number, conflicted?: number, limit: string, lag?: number, messages?: string[]}}
+StoreCluster */
+/** @typedef {{auto: boolean, runs: number, failures: number, bodies: number, bytes: number, last_error?: string,
+last_at?: string, queue: number, waiting: Compactable[], more_waiting?: number}} Compaction */
+/** @typedef {{database: string, bodies: number, bytes: number, oldest: number, asked: boolean}} Compactable */
+/** @typedef {{node: string, runtimes: number, idle: number, most: number, running: number, paused: number, waiting:
+number, limits: Object<string, number>, stopped: number, refused: number, seconds: number, databases: ScriptUse[]}}
+Scripts */
+/** @typedef {{database: string, seconds: number, waiting: number}} ScriptUse */
+/** @typedef {{name: string, value: string, default: string, changed: boolean, nodes: string[]}} Setting */
+/** @typedef {{columns?: SQLColumn[], done?: string, notice?: SQLError, error?: SQLError, more?: string}} SQLLine */
+/** @typedef {{name: string, type: string}} SQLColumn */
+/** @typedef {{code: string, message: string, detail?: string, hint?: string, position?: number}} SQLError */
 
 export {};
