@@ -60,15 +60,15 @@ func runMember(text string) error {
 		return err
 	}
 	o := options(nil, s.Name)
-	inbox, said := &inbox{}, &loud{}
-	o.Receive, o.Logger, o.Answer = inbox.add, said.logger(), answerTests
+	inbox, said, happened := &inbox{}, &loud{}, &happenings{}
+	o.Receive, o.Logger, o.Answer, o.Notify = inbox.add, said.logger(), answerTests, happened.add
 	c, err := s.start(context.Background(), o)
 	if err != nil {
 		return err
 	}
 	server := rpc.NewServer()
 	stop := sync.OnceValue(c.Stop)
-	if err := server.RegisterName("Member", &Calls{c, inbox, said, stop}); err != nil {
+	if err := server.RegisterName("Member", &Calls{c, inbox, said, happened, stop}); err != nil {
 		return err
 	}
 	server.ServeConn(stdio{os.Stdin, os.Stdout})
@@ -87,10 +87,11 @@ func (s stdio) Close() error {
 
 // Calls are the calls that a test makes to a member process.
 type Calls struct {
-	c     *cluster.Cluster
-	inbox *inbox
-	said  *loud
-	stop  func() error
+	c        *cluster.Cluster
+	inbox    *inbox
+	said     *loud
+	happened *happenings
+	stop     func() error
 }
 
 // Stop stops the member and returns what it has logged above info.
@@ -116,6 +117,26 @@ func (b *inbox) list() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.all)
+}
+
+// happenings has the events of a member.
+type happenings struct {
+	mu  sync.Mutex
+	all []cluster.Event
+}
+
+func (h *happenings) add(e cluster.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, e)
+}
+
+// Events returns what has happened.
+func (k *Calls) Events(_ int, answer *[]cluster.Event) error {
+	k.happened.mu.Lock()
+	defer k.happened.mu.Unlock()
+	*answer = slices.Clone(k.happened.all)
+	return nil
 }
 
 // Send sends a message to another member.
@@ -250,6 +271,15 @@ func (p *process) Degraded() (reasons []string) {
 		p.t.Fatal(err)
 	}
 	return reasons
+}
+
+// events returns what has happened in the view of that process.
+func (p *process) events() (all []cluster.Event) {
+	p.t.Helper()
+	if err := p.call("Events", 0, &all); err != nil {
+		p.t.Fatal(err)
+	}
+	return all
 }
 
 // Addr returns the gossip address of that process.
