@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// What a node tells that stops is not lost with it: that it was drained. An outage of the store that a node missed the
-// end of is over for that node when it has been restarted.
+// What a node tells that stops is not lost with it: that it was drained.
 func TestEvents_Restarted(t *testing.T) {
 	mostlyWaits(t)
 	c := startCluster(t, 3)
@@ -26,7 +25,14 @@ func TestEvents_Restarted(t *testing.T) {
 	}
 	c.start(2)
 	eventually(t, "node2 is back", 20*time.Second, func() bool { return c.statuses(1) == all })
+}
 
+// An outage of the store that a node missed the end of is over for that node when it has been restarted.
+func TestEvents_restartedInOutage(t *testing.T) {
+	needEmbedded(t)
+	mostlyWaits(t)
+	c := startCluster(t, 3)
+	one := c.nodes[1].client()
 	type outage struct {
 		Text   string
 		Over   bool
