@@ -370,6 +370,8 @@ func (b *build) Reached(context.Context, layer.ShardID) (layer.StepResult, error
 	return layer.StepResult{}, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
 }
 
+func (b *build) Hurry() {}
+
 func (b *build) Finish(context.Context) error {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()

@@ -93,6 +93,9 @@ func (s *store) put(typ, id string, data []byte) {
 	case j != nil && j.State == layer.JobRunning:
 		j.again, j.Data = true, data
 		return
+	case j != nil && j.State == layer.JobPending && !j.due.After(time.Now()):
+		j.Data = data
+		return
 	case j == nil:
 		j = &job{Job: layer.Job{Type: typ, ID: id}}
 		s.jobs[id] = j
@@ -152,23 +155,20 @@ func (s *store) Claim(_ context.Context, typ string, w layer.Worker) (c layer.Cl
 		return c, err
 	}
 	for _, j := range s.jobs {
-		if j.State == layer.JobFinished {
-			continue
-		}
-		due := j.due.Add(w.Grace(j.ID))
-		if !due.After(time.Now()) {
-			s.token++
-			s.claims++
-			j.TakenFrom = j.Worker
-			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, w.Name, false
-			j.lease, j.due = w.Lease, time.Now().Add(w.Lease)
-			s.changed(j)
-			claimed := j.Job
-			return layer.Claimed{Job: &claimed}, nil
-		}
-		if c.Next == nil || due.Before(c.Next.At) {
+		if due := j.due.Add(w.Grace(j.ID)); j.State != layer.JobFinished && (c.Next == nil || due.Before(c.Next.At)) {
 			c.Next = &layer.DueJob{ID: j.ID, At: due}
 		}
+	}
+	if c.Next != nil && !c.Next.At.After(time.Now()) {
+		j := s.jobs[c.Next.ID]
+		s.token++
+		s.claims++
+		j.TakenFrom = j.Worker
+		j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, w.Name, false
+		j.lease, j.due = w.Lease, time.Now().Add(w.Lease)
+		s.changed(j)
+		claimed := j.Job
+		return layer.Claimed{Job: &claimed}, nil
 	}
 	c.Watch = s.watches.arm("queue")
 	return c, nil
@@ -229,18 +229,38 @@ func (s *store) Release(_ context.Context, typ string, _ layer.Worker) (next tim
 	return next, nil
 }
 
-func (s *store) GiveBack(_ context.Context, j *layer.Job) error {
+func (s *store) GiveBack(_ context.Context, j *layer.Job) error { return s.release("give back", j, 0) }
+
+func (s *store) Postpone(_ context.Context, j *layer.Job, delay time.Duration, _ error) error {
+	return s.release("postpone", j, delay)
+}
+
+// release makes a job wait that a worker has.
+func (s *store) release(call string, j *layer.Job, delay time.Duration) error {
 	defer s.mu.Unlock()
-	if err := s.lock("give back"); err != nil {
+	if err := s.lock(call); err != nil {
 		return err
 	}
 	now, err := s.held(j)
 	if err != nil {
 		return err
 	}
-	now.State, now.due, now.Progress = layer.JobPending, time.Now(), j.Progress
+	now.State, now.due, now.Progress = layer.JobPending, time.Now().Add(delay), j.Progress
 	s.changed(now)
 	return nil
+}
+
+func (s *store) Waiting(_ context.Context, typ string, most int) (n int, err error) {
+	defer s.mu.Unlock()
+	if err := s.lock("waiting"); err != nil {
+		return 0, err
+	}
+	for _, j := range s.jobs {
+		if j.Type == typ && j.State == layer.JobPending && !j.due.After(time.Now()) && n < most {
+			n++
+		}
+	}
+	return n, nil
 }
 
 func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {

@@ -52,6 +52,8 @@ type Options struct {
 	MaxShards int
 	// Batch is how many documents an indexer processes at first. It adapts. The default is 100 (V6).
 	Batch int
+	// BuildTurn is how long a build may have one of this node's workers while others wait for one. The default is 10 s.
+	BuildTurn time.Duration
 	// CompactionShare is how much of the time compaction may work on this node, in percent. The default is 20.
 	CompactionShare int
 	// WarmFor is how long an index is kept warm after it was asked for. The default is the constant WarmFor, an
@@ -98,6 +100,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Batch == 0 {
 		o.Batch = 100
+	}
+	if o.BuildTurn == 0 {
+		o.BuildTurn = 10 * time.Second
 	}
 	if o.CompactionShare == 0 {
 		o.CompactionShare = 20

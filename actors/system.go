@@ -80,8 +80,8 @@ func Start(o Options) (*System, error) {
 		OwnsShard:    func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) },
 		OwnsDatabase: func(name string) bool { return o.Placer.Owns(DatabaseKind, name) }, HasOthers: hasOthers,
 		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch,
-		Parallel: processors(),
-		WarmFor:  o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: feeds.ForUpkeep(s.feeds),
+		Parallel: processors(), Turn: o.BuildTurn,
+		WarmFor: o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: feeds.ForUpkeep(s.feeds),
 	})
 	s.compactor, s.cleanup = upkeep.NewCompactor(s.queue, o.CompactionShare), upkeep.NewCleanup(s.queue)
 	children := []runtime.Spawn{{Key: databasesKey, Spec: databasesSpec(s.feeds, s.indexing, waiting, o.Linger)}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -118,4 +119,44 @@ func (d *database) blockFirstStep() (stuck <-chan struct{}, blocked chan<- struc
 		return nil
 	}
 	return begun, wait
+}
+
+// A build that takes long gives its worker to others in turn, and goes on afterwards. Requests wait for it meanwhile.
+func TestIndexer_Turns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // as in warmed
+		slow, quick := newDatabase("slow"), newDatabase("quick")
+		s := start(t, newStore(t, slow, quick), func(o *actors.Options) { o.MaxIndexers, o.WarmFor = 1, -1 })
+		slow.set(func() {
+			slow.stepFault = func(layer.ShardID) error {
+				time.Sleep(5 * time.Second)
+				return nil
+			}
+		})
+		commits(slow, "a", 5000)
+		commits(quick, "a", 5000)
+		built := make(chan error, 1)
+		go func() { built <- s.Ensure(t.Context(), slow, slow.design) }()
+		time.Sleep(time.Second)
+		began := time.Now()
+		if err := s.Ensure(t.Context(), quick, quick.design); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 20*time.Second { // a turn, and a batch that is not ended early
+			t.Errorf("the quick build has waited for %v", took)
+		}
+		select {
+		case err := <-built:
+			t.Errorf("the slow build has ended before: %v", err)
+		default:
+		}
+		if err := <-built; err != nil {
+			t.Error(err)
+		}
+		slow.set(func() {
+			if sum(slow.indexed) != sum(slow.version) || slow.finishes != 1 {
+				t.Errorf("indexed %v of %v, %d ends", slow.indexed, slow.version, slow.finishes)
+			}
+		})
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -195,10 +196,13 @@ func TestWarm_RestsWhileMemoryIsShort(t *testing.T) {
 	indexedAll(t, db)
 }
 
-func TestWarm_EndsWhenTheIndexIsNotUsed(t *testing.T) {
+func TestWarm_EndsWhenTheIndexIsNotUsed(t *testing.T) { synctest.Test(t, warmEnds) }
+
+func warmEnds(t *testing.T) {
+	t.Cleanup(func() { time.Sleep(time.Second) }) // as warmed does
 	db := newDatabase("cities")
 	s := start(t, newStore(t, db),
-		func(o *actors.Options) { o.WarmFor, o.WarmGather = 50*time.Millisecond, time.Millisecond })
+		func(o *actors.Options) { o.WarmFor, o.WarmGather = time.Second, time.Millisecond })
 	commits(db, "a", 5)
 	if err := s.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)

@@ -99,6 +99,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.publish()
 	c.done.Go(func() { c.watch(running) })
 	c.done.Go(func() { c.gossip.outlive(running) })
+	c.done.Go(func() { c.gossip.askOverdue(running) })
 	c.done.Go(func() { c.joining.keep(running, joined) })
 	c.done.Go(func() { c.post.deliver(running) })
 	c.done.Go(func() { c.naming.look(running) })
@@ -176,10 +177,11 @@ func (c *Cluster) Owner(kind, id string, except ...string) Member {
 // Owns reports whether Owner is this member.
 func (c *Cluster) Owns(kind, id string) bool { return c.Owner(kind, id).Self }
 
-// Forget removes a member that has left or was given up from this member's list, and stops looking for it. It reports
-// whether there was such a member.
-func (c *Cluster) Forget(member string) (known bool) {
-	c.members.ask(func(v *view) { known = v.forget(member) })
+// Forget removes a member that has left or was given up from this member's list, and stops looking for it, unless it
+// was heard after a time. Nor is it learned from others again, unless they have heard it after that. It reports whether
+// there was such a member.
+func (c *Cluster) Forget(member string, unheardSince time.Time) (known bool) {
+	c.members.ask(func(v *view) { known = v.forget(member, unheardSince) })
 	return known
 }
 

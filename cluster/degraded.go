@@ -74,9 +74,12 @@ func (c *Cluster) Degraded() []string {
 	return list
 }
 
-func clashReason(name, other string) string {
-	return fmt.Sprintf("name_clash: another node is called %s too, and answers at %s: stop one of them and give it "+
-		"a unique name", name, other)
+// Displaced reports whether another member has this one's name in the store, because this one did not run for a while,
+// or started while the store did not answer. The others take that one for it, and do not answer this one.
+func (c *Cluster) Displaced() bool {
+	c.naming.mu.Lock()
+	defer c.naming.mu.Unlock()
+	return c.naming.mu.lost
 }
 
 func otherStoreReason(names []string) string {

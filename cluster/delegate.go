@@ -30,10 +30,8 @@ func (d delegate) NotifyUpdate(n *memberlist.Node) { d.NotifyJoin(n) }
 func (d delegate) NotifyLeave(n *memberlist.Node) {
 	m := d.g.members
 	m.observe(func(v *view, now time.Time) {
-		if v.unlisted(now, n.Name) { // exchange everything with it: if it lives, it contradicts
-			id := v.entries[n.Name].meta.ID
-			m.mu.newcomers = append(m.mu.newcomers, newcomer{name: n.Name, address: n.Address(), id: id})
-			m.signalOutlive()
+		if v.unlisted(now, n.Name) { // if it lives, it contradicts
+			m.meets(n.Name, n.Address())
 		}
 	})
 }
@@ -44,10 +42,18 @@ func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payl
 	defer m.mu.Unlock()
 	now := time.Now()
 	m.runs(now)
-	m.mu.view.answered(now, n.Name)
+	if m.mu.view.answered(now, n.Name, string(payload)) {
+		m.meets(n.Name, n.Address())
+	}
 }
 
-func (d delegate) AckPayload() []byte { return nil }
+// AckPayload tells who asks which run of this member answers, for NotifyPingComplete.
+func (d delegate) AckPayload() []byte {
+	m := d.g.members
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return []byte(m.mu.meta.ID)
+}
 
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	if existing.Name != d.g.o.Name {
@@ -76,5 +82,14 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	return nil
 }
 
-func (d delegate) LocalState(join bool) []byte            { return nil }
-func (d delegate) MergeRemoteState(buf []byte, join bool) {}
+// LocalState is what this member adds when it exchanges everything with another one.
+func (d delegate) LocalState(bool) (b []byte) {
+	d.g.members.ask(func(v *view) { b = tellGone(v, time.Now()) })
+	return b
+}
+
+func (d delegate) MergeRemoteState(b []byte, _ bool) {
+	if list := decodeGone(b); len(list) > 0 {
+		d.g.members.observe(func(v *view, now time.Time) { learnGone(v, now, list) })
+	}
+}

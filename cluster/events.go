@@ -13,16 +13,18 @@ const (
 	MemberSuspected EventKind = "suspected"
 	// MemberAnswers: a suspected member answers again. Since is when it was last heard before.
 	MemberAnswers EventKind = "answers"
-	// MemberDead: the members have given up a member that has not answered this one since Since. Its actors are placed
-	// elsewhere. MemberSuspected comes before it only where it was suspected, since others may be quicker to find out:
-	// a subscriber must not wait for it.
+	// MemberDead: the members have given up a member that has not answered this one since Since, which is zero if it
+	// never did. Its actors are placed elsewhere. MemberSuspected comes before it only where it was suspected, since
+	// others may be quicker to find out: a subscriber must not wait for it.
 	MemberDead EventKind = "dead"
 	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was started, as it says itself,
 	// or, if its version does not say it, when it was first seen to be up.
 	MemberLeft EventKind = "left"
-	// MemberReturned: a member that had left or was given up is back. Since is when it was seen to go.
+	// MemberReturned: a member that had left or was given up is back. Since is when it was last heard, or when it
+	// left as announced.
 	MemberReturned EventKind = "returned"
-	// MemberRestarted: a member is back, under a new id, before it was given up. Since is when it was last heard.
+	// MemberRestarted: a member is back, under a new id, before it was given up. Since is when it was last heard, or
+	// zero if that was never.
 	MemberRestarted EventKind = "restarted"
 	// MemberPaused: this member did not run from Since to At, such as a process that was stopped or a machine that was
 	// frozen. It did not hear the others meanwhile, and they may have given it up.
@@ -111,7 +113,8 @@ func (m *members) begins() {
 func (v *view) suspects(now time.Time) {
 	silence := v.silence(now)
 	for name, e := range v.entries {
-		if name != v.self && e.up && !e.suspected && e.silentFor(now) > silence {
+		// Of one that never answered here others know since when it is silent.
+		if name != v.self && e.up && !e.suspected && !e.heard.IsZero() && e.silentFor(now) > silence {
 			e.suspected = true
 			v.happened(MemberSuspected, now, e.heard, e)
 		}

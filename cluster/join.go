@@ -100,7 +100,7 @@ func (j *joining) missing() (missing []contact) {
 			at, err := resolve(address)
 			if err != nil {
 				missing = append(missing, contact{address: address})
-			} else if at.String() != self && !v.knows(at.String()) {
+			} else if at.String() != self && !v.knows(at.String(), false) {
 				missing = append(missing, contact{address, at.String()})
 			}
 		}
@@ -159,7 +159,7 @@ func (j *joining) note(to contact, err error) (reason string, after bool) {
 // One that was up before has merely gone.
 func (j *joining) reason(address string, f joinFailure) string {
 	seen := false
-	j.members.ask(func(v *view) { seen = f.at != "" && v.seen(f.at) })
+	j.members.ask(func(v *view) { seen = f.at != "" && v.knows(f.at, true) })
 	switch {
 	case f.secret != secretSame:
 		return f.secret.reason(address)

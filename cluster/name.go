@@ -61,6 +61,7 @@ type naming struct {
 		clashes   map[string]trouble // by name: other nodes that say that they are not the only ones with it
 		refused   refusals           // of those that have not started because of this member
 		claimed   bool               // the store has recorded the name as this member's
+		lost      bool               // the store has another member with it, as far as this one knows
 	}
 }
 
@@ -88,7 +89,7 @@ func (n *naming) take(ctx context.Context) (holder string, err error) {
 	})
 	if err == nil && holder == "" {
 		n.mu.Lock()
-		n.mu.claimed, n.mu.clash = true, trouble{}
+		n.mu.claimed, n.mu.lost, n.mu.clash = true, false, trouble{}
 		n.mu.Unlock()
 	}
 	return holder, err
@@ -195,9 +196,10 @@ func (n *naming) noteClash(other string, lost bool) {
 		n.gossip.members.add(Event{Kind: NameClash, At: now, Member: n.o.Name, Address: other})
 	}
 	n.mu.clash = trouble{now, other}
-	n.mu.claimed = n.mu.claimed && !lost
+	n.mu.claimed, n.mu.lost = n.mu.claimed && !lost, n.mu.lost || lost
+	reason := n.clashOf(n.o.Name, other)
 	n.mu.Unlock()
-	if reason := clashReason(n.o.Name, other); n.said.first(reason) {
+	if n.said.first(reason) {
 		n.o.Logger.Error("two nodes have the same name", "event", NameClash, "reason", reason)
 	}
 	n.tellClash(other)
@@ -221,8 +223,8 @@ func (n *naming) tellClash(other string) {
 	}
 }
 
-// mostClashes and longestName bound what is remembered of clashes that others tell of.
-const mostClashes, longestName = 16, 128
+// mostClashes bounds what is remembered of clashes that others tell of.
+const mostClashes = 16
 
 // noteClashOf records that a node at a gossip address says that another one has its name.
 func (n *naming) noteClashOf(name string, at netip.AddrPort) {
@@ -242,23 +244,28 @@ func (n *naming) noteClashOf(name string, at netip.AddrPort) {
 		n.mu.clashes = map[string]trouble{}
 	}
 	n.mu.clashes[name] = trouble{now, at.String()}
+	reason := n.clashOf(name, at.String())
 	n.mu.Unlock()
 	if known {
 		return
 	}
 	n.gossip.members.add(Event{Kind: NameClash, At: now, Member: name, Address: at.String()})
-	if reason := n.clashOf(name, at.String()); n.said.first(reason) {
+	if n.said.first(reason) {
 		n.o.Logger.Error("two nodes have the same name", "event", NameClash, "reason", reason)
 	}
 }
 
-// clashOf is the reason for a clash that another node tells of.
+// clashOf is the reason for a clash of two nodes with a name, one of which answers at an address. The one that has the
+// name in the store says the same as the others. The caller holds the lock.
 func (n *naming) clashOf(name, at string) string {
-	if name == n.o.Name {
-		return clashReason(name, at)
+	const advice = ": stop one of them and give it a unique name"
+	switch {
+	case name != n.o.Name || n.mu.claimed:
+		return fmt.Sprintf("name_clash: two nodes are called %s, one of which answers at %s", name, at) + advice
+	case n.mu.lost:
+		at += ", so that this one is not a member"
 	}
-	return fmt.Sprintf("name_clash: two nodes are called %s, one of which answers at %s: stop one of them and give it "+
-		"a unique name", name, at)
+	return fmt.Sprintf("name_clash: another node is called %s too, and answers at %s", name, at) + advice
 }
 
 // noteRefused records that a node with this one's name has not started because of that.
@@ -364,8 +371,8 @@ func (n *naming) ask() {
 func (n *naming) degraded(now time.Time) (list []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.mu.clash.lasts(now) {
-		list = append(list, clashReason(n.o.Name, n.mu.clash.with))
+	if n.mu.lost || n.mu.clash.lasts(now) {
+		list = append(list, n.clashOf(n.o.Name, n.mu.clash.with))
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.mu.clashes)) {
 		if t := n.mu.clashes[name]; t.lasts(now) && (name != n.o.Name || len(list) == 0) {

@@ -137,7 +137,11 @@ func TestCluster_Name_lost(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("no member holds the name")
 	}
-	degraded(t, c, "name_clash: another node is called a too, and answers at 127.0.0.1:1")
+	degraded(t, c, "name_clash: another node is called a too, and answers at 127.0.0.1:1, so that this one is not "+
+		"a member: stop")
+	if !c.Displaced() {
+		t.Error("it takes itself for a member")
+	}
 	// The others cannot tell which of the two they see. It tells them, as long as it lasts.
 	degraded(t, b, "name_clash: two nodes are called a, one of which answers at "+c.Addr())
 	eventually(t, 30*time.Second, func() string {

@@ -73,6 +73,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// longestName is the length in bytes of the longest name of a member, also of those that others tell of.
+const longestName = 128
+
 // withDefaults returns a validated copy with defaults. It reports all faults at once.
 func (o Options) withDefaults() (Options, error) {
 	var faults []error
@@ -82,8 +85,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Name == "" {
 		faults = append(faults, errors.New("no name"))
 	}
-	if len(o.Name) > 128 {
-		faults = append(faults, errors.New("name is longer than 128 bytes"))
+	if len(o.Name) > longestName {
+		faults = append(faults, fmt.Errorf("name is longer than %d bytes", longestName))
 	}
 	gossip, err := resolve(o.Gossip)
 	if err != nil {

@@ -38,7 +38,8 @@ func (g *gossip) outlive(ctx context.Context) {
 	}
 }
 
-// newcomer is a member that has begun to be seen here, has a new id, or is doubted.
+// newcomer is a member that has begun to be seen here, has a new id, is doubted, or answers as another run than the one
+// that is known.
 type newcomer struct {
 	name, address, id string
 	met, tried        int
@@ -56,27 +57,34 @@ const (
 // member that has heard more than others of the life before takes the first of them for old ones, and nobody else
 // contradicts it. It finds out only when the two exchange what they know, which memberlist does by chance.
 func (g *gossip) meet(ctx context.Context) {
-	for _, n := range g.members.takeNewcomers() {
+	m := g.members
+	var again []newcomer
+	for _, n := range m.takeNewcomers() {
 		if ctx.Err() != nil {
 			return
 		}
 		n.tried++
 		if err := g.join(n.address); err == nil {
 			n.met++
+			m.observe(func(v *view, now time.Time) { v.reached(now, n.name) })
 		} else {
 			g.o.Logger.Debug("could not exchange what is known with a member", "member", n.name, "error", err)
 		}
 		if n.met < meetings && n.tried < mostTries {
-			g.members.came(n)
+			again = append(again, n)
 		}
 	}
+	m.ask(func(*view) { m.mu.newcomers = append(m.mu.newcomers, again...) })
 }
 
-// came keeps a newcomer for the next round.
-func (m *members) came(n newcomer) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.mu.newcomers = append(m.mu.newcomers, n)
+// meets lets everything be exchanged with a member, under the id that is known of it, unless that is to be done
+// already. The caller holds mu.
+func (m *members) meets(name, address string) {
+	n := newcomer{name: name, address: address, id: m.mu.view.entries[name].meta.ID}
+	if !slices.Contains(m.mu.newcomers, n) {
+		m.mu.newcomers = append(m.mu.newcomers, n)
+	}
+	m.signalOutlive()
 }
 
 // takeNewcomers takes the newcomers that are still there.
@@ -102,7 +110,7 @@ func (m *members) saw(name, address string, meta metadata, now time.Time) {
 		m.mu.stale = append(m.mu.stale, staleMember{name: name, address: address, id: meta.ID})
 	}
 	if name != m.name && before != meta.ID {
-		m.mu.newcomers = append(m.mu.newcomers, newcomer{name: name, address: address, id: meta.ID})
+		m.meets(name, address)
 	}
 	m.signalOutlive()
 }

@@ -35,7 +35,7 @@ type Member struct {
 	Draining bool `json:"-"`
 	// GivenUp reports whether the member has left without announcing it. A drained member has not announced it yet.
 	GivenUp bool `json:"given_up"`
-	// GoneSince is when this member saw it go. It is absent of members that are up.
+	// GoneSince is when this member saw it go, or others, if they have told it. It is absent of members that are up.
 	GoneSince *time.Time `json:"gone_since,omitempty"`
 	// ID is the member's actor-system id. It changes when the member restarts, and after the others had given it up.
 	ID string `json:"id"`
@@ -101,6 +101,7 @@ type view struct {
 	self          string // name
 	probeInterval time.Duration
 	entries       map[string]*entry
+	forgotten     forgotten
 	events        []Event   // not passed on yet
 	lastRan       time.Time // when members.begins or, after that, noteRunning was called last
 }
@@ -110,8 +111,10 @@ type entry struct {
 	gossip string
 	meta   metadata
 	up     bool
-	heard  time.Time     // the last sign of life
-	deaf   time.Duration // for how long since heard this member did not run, so that it could not hear that one
+	known  time.Time     // since when it is known to be up, which others may have told
+	heard  time.Time     // the last sign of life; zero if it is known from others alone
+	lived  time.Time     // the last one of the known run: a later run may answer before it is seen to join
+	deaf   time.Duration // for how long of its silence this member did not run, so that it could not hear that one
 	since  time.Time     // since when it is seen to be up
 	began  time.Time     // since when it says that it is up, once it leaves; zero if it does not say it
 	left   time.Time     // since when it is no longer up
@@ -124,7 +127,8 @@ type entry struct {
 }
 
 func newView(self string, probeInterval time.Duration) *view {
-	return &view{self: self, probeInterval: probeInterval, entries: map[string]*entry{}}
+	return &view{self: self, probeInterval: probeInterval, entries: map[string]*entry{},
+		forgotten: forgotten{}}
 }
 
 // joined records that a member is up. stale is true if it had been given up and returns under the same id: it does not
@@ -141,20 +145,24 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 	}
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.announcesLeave()
 	before := *e
-	*e = entry{name: name, gossip: gossip, meta: meta, up: true, listed: true, heard: now, since: before.since}
+	*e = entry{name: name, gossip: gossip, meta: meta, up: true, listed: true, known: now, heard: now, lived: now,
+		since: before.since}
 	if sameRun(before.meta.ID, meta.ID) {
 		e.began = before.began
 	}
 	e.saysUp(now, meta.Up)
 	switch {
 	case before.up && sameRun(before.meta.ID, meta.ID): // an update, or a new id since it had been given up
+		e.known, e.heard, e.lived, e.deaf, e.suspected = before.known, before.heard, before.lived, before.deaf,
+			before.suspected // it may have told that to others, long ago
 		return false
 	case before.up:
-		v.happened(MemberRestarted, now, before.heard, e)
+		v.happened(MemberRestarted, now, before.lived, e)
 	case before.left.IsZero():
+		e.heard, e.lived = time.Time{}, time.Time{} // others may tell of it that do not know yet that it has died
 		v.happened(MemberJoined, now, time.Time{}, e)
 	default:
-		v.happened(MemberReturned, now, before.left, e)
+		v.happened(MemberReturned, now, before.wentAt(), e)
 	}
 	e.since = now
 	return stale
@@ -210,19 +218,50 @@ func (v *view) giveUp(now time.Time, name string) {
 	v.happened(MemberDead, now, e.heard, e)
 }
 
-// answered records a sign of life.
-func (v *view) answered(now time.Time, name string) {
-	if e := v.entries[name]; e != nil {
-		if e.suspected {
-			e.suspected = false
-			v.happened(MemberAnswers, now, e.heard, e)
-		}
-		e.heard, e.deaf = now, 0
+// answered records a sign of life of a member's run with an id, which is empty for members of earlier versions.
+// restarted reports that it is another run than the one that is known, so that the member should be asked.
+func (v *view) answered(now time.Time, name, id string) (restarted bool) {
+	e := v.entries[name]
+	if e == nil {
+		return false
 	}
+	same := id == "" || sameRun(e.meta.ID, id)
+	if same {
+		e.lived = now
+	}
+	v.reached(now, name)
+	return e.up && !same
+}
+
+// reached records a sign of life of a member, of whatever run.
+func (v *view) reached(now time.Time, name string) {
+	e := v.entries[name]
+	if e == nil {
+		return
+	}
+	if e.suspected {
+		e.suspected = false
+		v.happened(MemberAnswers, now, e.heard, e)
+	}
+	e.heard, e.deaf = now, 0
 }
 
 // silentFor returns for how long a member has been silent, as far as this one could have heard it.
-func (e *entry) silentFor(now time.Time) time.Duration { return now.Sub(e.heard) - e.deaf }
+func (e *entry) silentFor(now time.Time) time.Duration {
+	from := e.heard
+	if from.IsZero() {
+		from = e.known
+	}
+	return now.Sub(from) - e.deaf
+}
+
+// wentAt returns when a member that is not up any more went: it was last heard then, if it did not announce it.
+func (e *entry) wentAt() time.Time {
+	if e.announcedLeave() || e.heard.IsZero() || e.heard.After(e.left) {
+		return e.left
+	}
+	return e.heard
+}
 
 // patience returns the longest silence between two probes of a healthy member: memberlist probes one member per
 // interval, and shuffles them after each round, so that one may be the first of a round and the last of the next. Those
@@ -272,6 +311,7 @@ func (v *view) published(meta metadata) bool {
 
 // members lists all members by name, and forgets those that left long ago.
 func (v *view) members(now time.Time) []Member {
+	v.forgotten.prune(now)
 	silence := v.silence(now)
 	list := make([]Member, 0, len(v.entries))
 	for name, e := range v.entries {
@@ -326,24 +366,15 @@ func (v *view) onOtherStores() (names []string) {
 	return names
 }
 
-// forget removes a member that is not up. It reports whether there was one.
-func (v *view) forget(name string) bool {
+// forget removes a member that is not up and was not heard after a time. It reports whether there was one.
+func (v *view) forget(name string, unheardSince time.Time) bool {
 	e := v.entries[name]
-	if e == nil || e.up {
+	if e != nil && (e.up || e.heard.After(unheardSince)) {
 		return false
 	}
+	v.forgotten.add(name, unheardSince)
 	delete(v.entries, name)
-	return true
-}
-
-// seen reports whether a member with that gossip address was ever up.
-func (v *view) seen(gossip string) bool {
-	for _, e := range v.entries {
-		if e.gossip == gossip {
-			return true
-		}
-	}
-	return false
+	return e != nil
 }
 
 // lost lists the gossip addresses of members that left without announcing it. They may return when a network recovers,
@@ -358,10 +389,10 @@ func (v *view) lost(now time.Time) []string {
 	return list
 }
 
-// knows reports whether a member with that gossip address is up.
-func (v *view) knows(gossip string) bool {
+// knows reports whether a member with that gossip address is up, or was up once.
+func (v *view) knows(gossip string, once bool) bool {
 	for _, e := range v.entries {
-		if e.up && e.gossip == gossip {
+		if (e.up || once) && e.gossip == gossip {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func TestView(t *testing.T) {
 
 	t.Run("silence makes a suspect, an answer clears it, and a suspect keeps its place", func(t *testing.T) {
 		v := newTrio()
-		v.answered(at(9*time.Second), "c")
+		v.answered(at(9*time.Second), "c", "")
 		got := status(v, at(10*time.Second))
 		if got["a"] != Alive || got["b"] != Suspect || got["c"] != Alive {
 			t.Fatalf("after b was silent: %v", got)
@@ -46,7 +47,7 @@ func TestView(t *testing.T) {
 		if placed(v) != "abc" {
 			t.Fatalf("placed on %q", placed(v))
 		}
-		v.answered(at(10*time.Second), "b")
+		v.answered(at(10*time.Second), "b", "")
 		if got := status(v, at(11*time.Second)); got["b"] != Alive {
 			t.Fatalf("after b answered: %v", got)
 		}
@@ -207,16 +208,18 @@ func TestView_events(t *testing.T) {
 	up(0, "a", "a1", false)
 	up(1, "b", "b1", false)
 	up(2, "b", "b1", false) // an update
-	v.answered(at(10), "b")
+	v.answered(at(10), "b", "")
 	v.suspects(at(11))
 	v.suspects(at(15))
 	v.suspects(at(16))
-	v.answered(at(17), "b")
+	v.answered(at(17), "b", "")
 	v.giveUp(at(20), "b")
 	v.giveUp(at(20), "b")
 	v.suspects(at(30))
 	up(40, "b", "b1", false)
 	up(50, "b", "b1.1", false) // the new id that was asked of it
+	v.answered(at(51), "b", "b1")
+	v.answered(at(54), "b", "b2") // a run that is not known yet
 	up(55, "b", "b2", false)
 	up(60, "b", "b2", true)
 	v.giveUp(at(61), "b")
@@ -226,7 +229,8 @@ func TestView_events(t *testing.T) {
 	up(90, "b", "b4", false)
 	up(91, "b", "b5", false)
 	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "dead 20 17",
-		"returned 40 20", "restarted 55 50", "left 61 55", "returned 70 61", "suspected 80 70", "dead 81 70", "returned 90 81",
+		"returned 40 17", "restarted 55 51", "left 61 55", "returned 70 61", "suspected 80 70", "dead 81 70",
+		"returned 90 70",
 		"restarted 91 90"}
 	for i, e := range v.events {
 		since := "never"
@@ -242,8 +246,65 @@ func TestView_events(t *testing.T) {
 		t.Errorf("%d events, want %d", len(v.events), len(want))
 	}
 	v.giveUp(at(92), "b")
-	if !v.forget("b") || v.forget("b") || v.forget("a") || len(v.lost(at(90))) != 0 {
-		t.Error("a member that is up can be forgotten, or one that is gone cannot")
+	if v.forget("b", at(90)) || !v.forget("b", at(91)) || v.forget("b", at(91)) || v.forget("a", at(91)) ||
+		len(v.lost(at(90))) != 0 {
+		t.Error("a member that is up or was heard can be forgotten, or one that is gone cannot")
+	}
+}
+
+// What others tell of a member is no sign of life: they may not know yet that it has died.
+func TestView_unheard(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	meta := func(id, version string) metadata { return metadata{ID: id, Remote: "127.0.0.1:1", Version: version} }
+	for _, c := range []struct {
+		name string
+		then func(v *view)
+		want string
+	}{
+		{"one that never answers is not heard", func(*view) {}, "joined -, dead -"},
+		{"one that restarts before it answers, either", func(v *view) { v.joined(at(1), "b", "b:1", meta("b2", "")) },
+			"joined -, restarted -, suspected 1, dead 1"},
+		{"of one that answers it is known", func(v *view) { v.answered(at(1), "b", "b1") },
+			"joined -, suspected 1, dead 1"},
+		{"also if it is another run that answers", func(v *view) { v.answered(at(1), "b", "b2") },
+			"joined -, suspected 1, dead 1"},
+		{"what it tells to others later, and they to this one, is old", func(v *view) {
+			v.answered(at(1), "b", "b1")
+			v.joined(at(3), "b", "b:1", meta("b1", "new"))
+			v.suspects(at(8))
+			v.joined(at(9), "b", "b:1", meta("b1", "newer"))
+			v.suspects(at(9))
+		}, "joined -, suspected 1, dead 1"},
+		{"one that returns was heard", func(v *view) {
+			v.giveUp(at(1), "b")
+			v.joined(at(2), "b", "b:1", meta("b2", ""))
+		}, "joined -, dead -, returned 1, suspected 2, dead 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newView("a", time.Second)
+			v.joined(start, "a", "a:1", meta("a1", ""))
+			v.joined(start, "b", "b:1", meta("b1", ""))
+			if c.then(v); v.members(at(2))[1].Status != Alive || len(v.overdue(at(2))) != 0 {
+				t.Errorf("it is suspected at once: %+v", v.members(at(2))[1])
+			}
+			v.suspects(at(10))
+			if v.members(at(10))[1].Status != Suspect {
+				t.Errorf("after ten seconds it is %+v", v.members(at(10))[1])
+			}
+			v.giveUp(at(11), "b")
+			var got []string
+			for _, e := range v.events {
+				since := "-"
+				if !e.Since.IsZero() {
+					since = fmt.Sprint(e.Since.Sub(start).Seconds())
+				}
+				got = append(got, fmt.Sprintf("%s %s", e.Kind, since))
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -285,8 +346,9 @@ func TestView_doubts(t *testing.T) {
 			v := newView("a", time.Second)
 			for _, n := range []string{"a", "b", "c"} {
 				v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
+				v.answered(start, n, "")
 			}
-			v.answered(at(1), "b")
+			v.answered(at(1), "b", "")
 			if !v.unlisted(at(1), "b") || v.unlisted(at(1.05), "b") {
 				t.Error("it is not asked once")
 			}
@@ -299,6 +361,7 @@ func TestView_doubts(t *testing.T) {
 		v := newView("a", time.Second)
 		for _, n := range []string{"a", "b", "c"} {
 			v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
+			v.answered(start, n, "")
 		}
 		v.suspects(at(6))
 		if v.unlisted(at(7), "b") || !slices.Contains(told(v), "dead b 7 0") {
@@ -314,6 +377,7 @@ func TestView_paused(t *testing.T) {
 	v := newView("a", time.Second)
 	for _, n := range []string{"a", "b", "c"} {
 		v.joined(start, n, n+":7946", metadata{ID: n + "1", Remote: "127.0.0.1:1"})
+		v.answered(start, n, "")
 	}
 	v.lastRan = start
 	run := func(from, to float64) {
@@ -323,16 +387,16 @@ func TestView_paused(t *testing.T) {
 		}
 	}
 	run(0, 3)
-	v.answered(at(3), "c")
+	v.answered(at(3), "c", "")
 	run(33, 34)
 	for _, m := range v.members(at(34)) {
 		if m.Status != Alive {
 			t.Errorf("%s is %s", m.Name, m.Status)
 		}
 	}
-	v.answered(at(35), "c")
+	v.answered(at(35), "c", "")
 	run(35, 38) // b is silent for 3 s before the pause and as long after it as makes a suspect
-	v.answered(at(38), "c")
+	v.answered(at(38), "c", "")
 	run(41, 41) // a moment, which is not told
 	var got []string
 	for _, e := range v.events[2:] {

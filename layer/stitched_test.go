@@ -3,6 +3,7 @@ package layer_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -252,13 +253,22 @@ func TestStitched_reduce(t *testing.T) {
 				}
 				update(1)
 				ix := db.Index(mustDesign(t, db, "d"))
+				// The store reads in the background too, also when the test ends.
+				var reading sync.Mutex
 				rows := 0
 				e.row = func() {
+					reading.Lock()
+					defer reading.Unlock()
 					if rows++; rows == after {
 						update(3)
 						e.age()
 					}
 				}
+				defer func() {
+					reading.Lock()
+					defer reading.Unlock()
+					rows = after
+				}()
 				q.Limit = -1
 				result, err := ix.Reduce(t.Context(), q)
 				if err != nil {

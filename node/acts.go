@@ -84,6 +84,11 @@ func (n own) acts() console.Acts {
 			c := n.joined.Load()
 			return c != nil && forget(ctx, c, member)
 		},
+		Forgotten: func(member string, at time.Time) {
+			if c := n.joined.Load(); c != nil {
+				c.Forget(member, at)
+			}
+		},
 		LogLevel: n.levels.set,
 		Drain: func(ctx context.Context) error {
 			if !started() {
@@ -123,7 +128,7 @@ const drainWithin = 2 * time.Second
 // old: a node that was killed a moment ago would be counted on.
 func working(self string, nodes []state.Node) (names []string) {
 	for _, x := range nodes {
-		if x.Name != self && (x.State == "ok" || x.State == "degraded") {
+		if x.Name != self && x.Answers() {
 			names = append(names, x.Name)
 		}
 	}
@@ -134,14 +139,14 @@ func working(self string, nodes []state.Node) (names []string) {
 func forget(ctx context.Context, c *cluster.Cluster, member string) bool {
 	ctx, cancel := context.WithTimeout(ctx, forgetWithin)
 	defer cancel()
-	for !c.Forget(member) {
+	for !c.Forget(member, time.Now()) {
 		there := slices.ContainsFunc(c.Members(), func(m cluster.Member) bool { return m.Name == member && !m.Self })
 		if !there {
 			return false
 		}
 		select {
 		case <-ctx.Done():
-			return c.Forget(member)
+			return c.Forget(member, time.Now())
 		case <-time.After(forgetWithin / 20):
 		}
 	}

@@ -41,7 +41,8 @@ func (n *Node) startConsole(context.Context) error {
 	n.history = history.New()
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
-		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf, Still: stillAdmin(&n.auth), SQL: n.runSQL,
+		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf, Still: stillAdmin(&n.auth),
+		From: func(r *http.Request) string { return auth.ClientAddr(n.auth, r).String() }, SQL: n.runSQL,
 		Plain:  plainly,
 		Secret: func() []byte { return n.auth.DerivedSecret("console") },
 		Peers:  consolePeers{&n.joined}})
@@ -68,7 +69,7 @@ type consolePeers struct {
 // Others implements console.Peers.
 func (p consolePeers) Others() (names []string) {
 	c := p.joined.Load()
-	if c == nil {
+	if c == nil || c.Displaced() {
 		return nil
 	}
 	for _, m := range c.Members() {
@@ -249,11 +250,16 @@ func (r *reporter) actorEvent(e actors.Event) {
 	}
 }
 
-// loginRefused records a wrong password. A name that no user has is not shown: it may be a password.
-func (r *reporter) loginRefused(name string, known bool, from netip.Addr) {
+// loginRefused records a wrong password, or counts an attempt during a lockout, which follows several of these. A name
+// that no user has is not shown: it may be a password.
+func (r *reporter) loginRefused(name string, known, locked bool, from netip.Addr) {
 	e := state.Event{Kind: state.LoginRefused, Address: from.String()}
 	if known {
 		e.User = name
+	}
+	if locked {
+		r.Count(e)
+		return
 	}
 	r.Record(e)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/remote"
 	"github.com/divandb/divan/node/machine"
 )
 
@@ -49,6 +50,9 @@ func (h health) Degraded() []string {
 // diskIsLow is the name of the event, and of the reason to need an operator, that the store's disk will soon be full.
 const diskIsLow = "disk_low"
 
+// diskIsFull is the name of the reason that writes are refused for want of space.
+const diskIsFull = "disk_full"
+
 // diskLow returns that reason while it holds, unless Degraded already tells that the disk is full. It is for operators
 // alone: the node accepts writes, so that probes are not told.
 func (h health) diskLow() []string {
@@ -57,7 +61,7 @@ func (h health) diskLow() []string {
 		return nil
 	}
 	text, low := e.DiskLow()
-	if !low || slices.ContainsFunc(h.Degraded(), func(r string) bool { return strings.HasPrefix(r, "disk_full:") }) {
+	if !low || slices.ContainsFunc(h.Degraded(), func(r string) bool { return strings.HasPrefix(r, diskIsFull+":") }) {
 		return nil
 	}
 	return []string{diskIsLow + ": " + text}
@@ -100,10 +104,12 @@ func (h health) StoreReady(ctx context.Context) error {
 func (h health) unreadable(err error) string {
 	reasons := []string{"The store does not answer"}
 	var failed *kv.Error
-	if errors.As(err, &failed) && (failed.Code == kv.CodeFileCorrupt || failed.Code == kv.CodeIOError) {
+	answered := errors.As(err, &failed) && (failed.Code == kv.CodeFileCorrupt || failed.Code == kv.CodeIOError)
+	if answered {
 		reasons[0] = "The store cannot be read: " + failed.Message
 	}
-	if d, ok := h.engine.(degrader); ok {
+	_, elsewhere := h.engine.(*remote.Engine) // whose reasons are of its last answer
+	if d, ok := h.engine.(degrader); ok && (answered || !elsewhere) {
 		reasons = append(reasons, d.Degraded()...)
 	}
 	return strings.Join(reasons, "; ")

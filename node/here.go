@@ -35,6 +35,10 @@ func (n own) here() console.Here {
 			}
 			return 0
 		},
+		Displaced: func() bool {
+			c := n.joined.Load()
+			return c != nil && c.Displaced()
+		},
 		Report: func(ctx context.Context) state.Report {
 			r := state.Report{Started: &begun, Unread: -1}
 			if level, until := n.levels.raised(); !until.IsZero() {
@@ -133,7 +137,11 @@ func (n own) shownMembers() (list []state.Node) {
 		cluster.Suspect: {"silent", "it has not answered for some seconds"},
 		cluster.Left:    {"gone", "it has left as announced"},
 	}
+	alone := c.Displaced() // what gossip says of the others is not true of this node
 	for _, m := range c.Members() {
+		if alone && !m.Self {
+			continue
+		}
 		s := states[m.Status]
 		if m.GivenUp {
 			s[1] = "it did not answer and was given up"
@@ -142,7 +150,7 @@ func (n own) shownMembers() (list []state.Node) {
 			s = [2]string{"draining", "it has given its work to others, and does none until it is restarted"}
 		}
 		list = append(list, state.Node{Name: m.Name, State: s[0], GivenUp: m.GivenUp, Text: s[1], Self: m.Self,
-			HTTP: m.HTTP, SQL: m.SQL, Gossip: m.Gossip, Version: m.Version, Roles: m.Roles})
+			HTTP: m.HTTP, SQL: m.SQL, Gossip: m.Gossip, Version: m.Version, Roles: m.Roles, GoneSince: m.GoneSince})
 	}
 	return list
 }

@@ -91,7 +91,8 @@ func (n *Node) serveHTTP(context.Context) error {
 	n.parts.add("turns of replications", n.replications.Turns())
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
-	serving := n.traces.http(console.Guard(n.console, pageCouch, arrival(n.turns, handler)))
+	serving := n.traces.http(console.Guard(n.console, pageCouch, console.Audit(n.console, pageAPI,
+		arrival(n.turns, handler))))
 	server := &http.Server{
 		Handler:        console.Soften(pageAt, serving),
 		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,

@@ -80,6 +80,11 @@ func New(c *config.Config, log *slog.Logger) *Node {
 		parts:   running,
 		storage: &storage{cfg: c, log: log, parts: running, changed: globalchanges.New(log)},
 	}
+	n.deleted = func(database string) {
+		if r := n.heeding.Load(); r != nil {
+			r.Deleted(database)
+		}
+	}
 	n.memory = machine.NewMemoryWatch(func(short bool) {
 		if running := n.running.Load(); running != nil {
 			running.SetMemoryShort(short)
@@ -158,7 +163,8 @@ func (n *Node) Stop(ctx context.Context) error {
 // ReadyLine returns what the program prints once every port answers (docs/clauses.md, "Program").
 func (n *Node) ReadyLine() string {
 	return fmt.Sprintf("divan ready name=%s http=%s sql=%s gossip=%s data=%s engine=%s",
-		n.name, n.httpListener.Addr(), n.sqlListener.Addr(), n.cluster.Addr(), n.cfg.Data, n.engine.Name())
+		printable(n.name), n.httpListener.Addr(), n.sqlListener.Addr(), n.cluster.Addr(), printable(n.cfg.Data),
+		n.engine.Name())
 }
 
 func (n *Node) backups() backups { return backups{n.engine, backupRoot(n.cfg), n.log} }

@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/peers"
@@ -129,12 +130,16 @@ func (n *Node) joinCluster(ctx context.Context) error {
 		n.log.Debug("could not read the names of nodes", "error", err)
 	}
 	n.earlier = earlier{names: names, at: time.Now()}
+	var roles []string
+	if n.cfg.Storage.Engine == config.EngineEmbedded {
+		roles = []string{storeRole}
+	}
 	n.cluster, err = cluster.Start(ctx, cluster.Options{
 		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join,
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
 		Store: n.store.UUID(), Claim: n.claim,
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
-		Began:   n.happened.began,
+		Roles: roles, Began: n.happened.began,
 		Receive: n.receive, Answer: n.others.answering(n.console.Answer), Notify: membersChanged(n),
 		Placed: n.happened.placed,
 		Logger: n.log,

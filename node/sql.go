@@ -50,7 +50,10 @@ func (n *Node) serveSQL(context.Context) error {
 		Turns: n.turns, Observe: n.statementEnded, Slow: slowFrom, Trace: n.traces.statement(),
 		Signal:    n.console.Signal,
 		Signalled: func(user string, pid uint32, terminate bool) { console.Signalled(n.console, user, pid, terminate) },
-		Temp:      temp, BadValues: n.badValues,
+		SignalRefused: func(user string, pid uint32, terminate bool) {
+			console.SignalRefused(n.console, n.name, user, pid, terminate)
+		},
+		Temp: temp, BadValues: n.badValues,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})

@@ -31,6 +31,7 @@ type storage struct {
 
 	reading, salvage bool                    // see OpenStoreToRead
 	changed          *globalchanges.Recorder // nil for commands that work without a node
+	deleted          func(database string)   // called after a database was deleted; set together with changed
 
 	engine  kv.Engine
 	scripts *script.Sandbox
@@ -223,7 +224,12 @@ func (s *storage) happened() func(layer.DatabaseEvent, string) {
 	if s.changed == nil {
 		return nil
 	}
-	return s.changed.Happened
+	return func(what layer.DatabaseEvent, database string) {
+		s.changed.Happened(what, database)
+		if what == layer.DatabaseDeleted {
+			s.deleted(database)
+		}
+	}
 }
 
 // recordChanges begins to record what happens to databases.

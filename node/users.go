@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/replicator"
 )
 
@@ -108,6 +109,9 @@ func (a authenticator) Authenticate(r *http.Request, h http.Header) (api.User, e
 			h.Set("Retry-After", retryLogin)
 		}
 		return api.User{}, err
+	}
+	if !console.MaySend(r.Context(), u.Name) {
+		return api.User{}, &layer.Error{Kind: layer.Forbidden, Reason: "The token of the page is that of another user."}
 	}
 	a.Renew(h, r, u)
 	return api.User{Name: u.Name, Roles: u.Roles, Handler: u.Handler}, nil

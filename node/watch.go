@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/events"
@@ -42,6 +43,7 @@ type watcher struct {
 	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds; negative if unknown
 	skips    *atomic.Pointer[skipping]
 
+	holder    func() string // the other node that has the store, or ""
 	away      *storeAway
 	storeBack func(since time.Time) // called when a lost store answers again; may be nil
 
@@ -59,9 +61,15 @@ type watcher struct {
 // watchEvents starts the watcher.
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
+	holder := func() string {
+		if c := n.joined.Load(); c != nil {
+			return storeHolder(c.Members())
+		}
+		return ""
+	}
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		survey: n.survey, away: &n.away, storeBack: n.learning.begin, lag: &n.measuring.indexLag,
-		skips: &n.measuring.skips, probed: time.Now()}
+		survey: n.survey, holder: holder, away: &n.away,
+		storeBack: n.learning.begin, lag: &n.measuring.indexLag, skips: &n.measuring.skips, probed: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -103,6 +111,24 @@ func (n *Node) watchEvents(context.Context) error {
 	return nil
 }
 
+// storeRole is the role of the member that has the store.
+const storeRole = "store"
+
+// storeHolder returns which other member has the store, or had it last, or "" if that is not known.
+func storeHolder(members []cluster.Member) string {
+	holders := slices.DeleteFunc(slices.Clone(members), func(m cluster.Member) bool {
+		return m.Self || !slices.Contains(m.Roles, storeRole)
+	})
+	up := slices.DeleteFunc(slices.Clone(holders), func(m cluster.Member) bool { return m.GoneSince != nil })
+	switch {
+	case len(up) == 1:
+		return up[0].Name
+	case len(up) > 1, len(holders) == 0: // some have another store
+		return ""
+	}
+	return slices.MaxFunc(holders, func(a, b cluster.Member) int { return a.GoneSince.Compare(*b.GoneSince) }).Name
+}
+
 // probe asks the store for a sign of life.
 func (w *watcher) probe(ctx context.Context) {
 	begun := time.Now()
@@ -130,8 +156,8 @@ func (w *watcher) probe(ctx context.Context) {
 	case err != nil && w.lost.IsZero():
 		w.lost = begun
 		since := begun.UTC() // as the event of its return will say
-		w.events.Record(state.Event{Kind: state.StoreLost, Since: &since, Detail: err.Error(),
-			Text: events.StoreLost(ofStore(err))})
+		w.events.Record(state.Event{Kind: state.StoreLost, Since: &since, From: w.holder(),
+			Detail: err.Error(), Text: events.StoreLost(ofStore(err))})
 	case err == nil && !w.lost.IsZero():
 		since := w.lost.UTC()
 		w.lost = time.Time{}
@@ -231,7 +257,6 @@ func (a *storeAway) silent(ctx context.Context, ready func(context.Context) erro
 
 // compare looks for reasons to need an operator that are new or over. The parts that they concern log them.
 func (w *watcher) compare() {
-	w.lookAtDisk()
 	now := map[string]bool{}
 	for _, reason := range w.degraded() {
 		name, what, _ := strings.Cut(reason, ": ")
@@ -253,19 +278,21 @@ func (w *watcher) compare() {
 			w.events.Keep(state.Event{Kind: state.Recovered, Object: name})
 		}
 	}
+	w.lookAtDisk(now[diskIsFull], w.reasons[diskIsFull])
 	w.reasons = now
 }
 
-// lookAtDisk reports a disk that will soon be full, before writes are refused.
-func (w *watcher) lookAtDisk() {
+// lookAtDisk reports a disk that will soon be full, before writes are refused. That it is full, or was until now, is
+// told instead.
+func (w *watcher) lookAtDisk(full, wasFull bool) {
 	if w.diskLow == nil {
 		return
 	}
 	text, low := w.diskLow()
 	switch {
-	case low && !w.low:
+	case low && !w.low && !full:
 		w.events.Record(state.Event{Kind: state.DiskLow, Object: diskIsLow, Detail: text})
-	case !low && w.low:
+	case !low && w.low && !wasFull:
 		w.events.Record(state.Event{Kind: state.Recovered, Object: diskIsLow})
 	}
 	w.low = low

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/survey"
@@ -58,6 +60,7 @@ func TestWatcher_lag(t *testing.T) {
 	var list []actors.IndexInfo
 	var failed error
 	w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler)), lag: &atomic.Int64{}, away: &storeAway{},
+		holder: func() string { return "" },
 		probed: time.Now(), skips: &atomic.Pointer[skipping]{}, survey: survey.New(survey.Store{}, nil),
 		ready:   func(context.Context) error { return failed },
 		indexes: func(context.Context, int) ([]actors.IndexInfo, error) { return list, failed }}
@@ -85,7 +88,7 @@ func TestWatcher_probe(t *testing.T) {
 		var took, idle time.Duration
 		noted := 0
 		var failed error
-		w := &watcher{probed: time.Now(), away: &storeAway{}, lag: &atomic.Int64{},
+		w := &watcher{probed: time.Now(), away: &storeAway{}, lag: &atomic.Int64{}, holder: func() string { return "" },
 			events: events.New("n1", slog.New(slog.DiscardHandler)),
 			ready: func(context.Context) error {
 				time.Sleep(took)
@@ -202,7 +205,8 @@ func TestStoreAway_outlast(t *testing.T) {
 		}
 		away := &storeAway{}
 		w := &watcher{probed: time.Now(), away: away, events: events.New("n1", slog.New(slog.DiscardHandler)),
-			ready: func(context.Context) error { return failed }}
+			holder: func() string { return "" },
+			ready:  func(context.Context) error { return failed }}
 		if away.outlast(t.Context(), ready) || asked != 1 {
 			t.Error("it was waited for a store that answers")
 		}
@@ -232,4 +236,60 @@ func TestStoreAway_outlast(t *testing.T) {
 			t.Error("it was waited for a store that is back")
 		}
 	})
+}
+
+func TestStoreHolder(t *testing.T) {
+	at := time.Now()
+	member := func(name string, gone time.Duration, roles ...string) cluster.Member {
+		m := cluster.Member{Name: name, Roles: roles, Self: name == "n0"}
+		if since := at.Add(gone); gone != 0 {
+			m.GoneSince = &since
+		}
+		return m
+	}
+	dead, later := member("n1", time.Second, storeRole), member("n2", time.Minute, storeRole)
+	up, other := member("n3", 0, storeRole), member("n4", 0, storeRole)
+	rest := []cluster.Member{member("n0", 0, storeRole), member("n5", 0)}
+	for _, c := range []struct {
+		members []cluster.Member
+		want    string
+	}{{nil, ""}, {[]cluster.Member{dead}, "n1"}, {[]cluster.Member{dead, later}, "n2"},
+		{[]cluster.Member{later, up, dead}, "n3"}, {[]cluster.Member{up, other}, ""}} {
+		if got := storeHolder(append(c.members, rest...)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.members, got, c.want)
+		}
+	}
+}
+
+// The node with the store tells of its disk once at a time: that it is low before it is full, and not with that.
+func TestWatcher_disk(t *testing.T) {
+	for want, steps := range map[string][]string{
+		"disk_low recovered disk_low":                      {"low", "low", ""},
+		"disk_full recovered disk_full":                    {"full", "full", ""},
+		"disk_low disk_full recovered disk_full":           {"low", "full", ""},
+		"disk_full recovered disk_full recovered disk_low": {"full", "low", ""},
+	} {
+		var is string
+		w := &watcher{events: events.New("n1", slog.New(slog.DiscardHandler)),
+			diskLow: func() (string, bool) { return "3 MB left", is != "" },
+			degraded: func() []string {
+				if is == "full" {
+					return []string{"disk_full: 3 MB left"}
+				}
+				return nil
+			}}
+		var got []string
+		for _, is = range steps {
+			w.compare()
+		}
+		for _, e := range slices.Backward(w.events.List(time.Time{}, 100)) {
+			if e.Kind == state.Recovered {
+				got = append(got, "recovered")
+			}
+			got = append(got, e.Object)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q tells %q, want %q", steps, s, want)
+		}
+	}
 }

@@ -79,7 +79,7 @@ func (h *host) SetSetting(name string, value *string, local bool) error {
 
 // Cancel implements exec.Session.
 func (h *host) Cancel(ctx context.Context, pid uint32) (bool, error) {
-	if err := h.maySignal(ctx, pid, "must be a superuser to cancel superuser query",
+	if err := h.maySignal(ctx, pid, false, "must be a superuser to cancel superuser query",
 		"must be a member of the role whose query is being canceled or member of pg_signal_backend"); err != nil {
 		return false, err
 	}
@@ -88,7 +88,7 @@ func (h *host) Cancel(ctx context.Context, pid uint32) (bool, error) {
 
 // Terminate implements exec.Session.
 func (h *host) Terminate(ctx context.Context, pid uint32) (bool, error) {
-	if err := h.maySignal(ctx, pid, "must be a superuser to terminate superuser process",
+	if err := h.maySignal(ctx, pid, true, "must be a superuser to terminate superuser process",
 		"must be a member of the role whose process is being terminated or member of pg_signal_backend"); err != nil {
 		return false, err
 	}
@@ -123,11 +123,14 @@ func (h *host) signalled(pid uint32, found bool) bool {
 
 // maySignal returns an error if a session belongs to another user and the current user is not an admin. The messages
 // are PostgreSQL's (signalfuncs.c).
-func (h *host) maySignal(ctx context.Context, pid uint32, admins, others string) error {
+func (h *host) maySignal(ctx context.Context, pid uint32, terminate bool, admins, others string) error {
 	target := h.ss.srv.session(pid)
 	mine, err := h.ss.access.allowed(ctx)
 	if err != nil || target == nil || mine.Admin() || target.start.User == h.ss.start.User {
 		return err
+	}
+	if h.ss.srv.opts.SignalRefused != nil {
+		h.ss.srv.opts.SignalRefused(h.ss.start.User, pid, terminate)
 	}
 	cat, err := h.ss.srv.opts.Catalog(ctx, target.access.who)
 	if err == nil && cat.Admin() {

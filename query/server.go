@@ -62,6 +62,8 @@ type Options struct {
 	Signal func(ctx context.Context, user string, admin bool, pid uint32, terminate bool) (bool, error)
 	// Signalled, if not nil, is called after a user has done that to another session of this node.
 	Signalled func(user string, pid uint32, terminate bool)
+	// SignalRefused, if not nil, is called after a user has tried that without the right to do it.
+	SignalRefused func(user string, pid uint32, terminate bool)
 	// Observe, if not nil, is called at the end of each message that ran a statement, or a part of one. It is called
 	// with a lock of the session, and must not block.
 	Observe func(Ended)

@@ -16,14 +16,17 @@ import (
 )
 
 // noticed keeps the notices of a text of SQL.
-type noticed struct{ said []string }
+type noticed struct{ said, ends []string } // said is of what is undone, ends of a session that ends
 
 func (*noticed) Columns([]pgwire.Column) error { return nil }
 func (*noticed) Row([][]byte) error            { return nil }
 func (*noticed) Done(string) error             { return nil }
 func (n *noticed) Notice(e *sqlstate.Error) error {
-	if e.Code == sqlstate.TransactionRollback {
+	switch e.Code {
+	case sqlstate.TransactionRollback:
 		n.said = append(n.said, e.Message)
+	case sqlstate.Warning:
+		n.ends = append(n.ends, e.Message)
 	}
 	return nil
 }
@@ -63,12 +66,7 @@ func TestServer_undone(t *testing.T) {
 		{text: write + "; SELECT nope", said: []string{failed}},
 	} {
 		s := exectest.NewStore()
-		s.Create("db")
-		server := query.NewServer(query.Options{Log: slog.New(slog.DiscardHandler),
-			Catalog: func(context.Context, query.Principal) (exec.Catalog, error) { return s, nil }})
-		at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
-		to := &noticed{}
-		err := server.Wire().Run(t.Context(), pgwire.Inside{User: "ann", Database: "db", Remote: at, Local: at}, c.text, to)
+		to, err := inside(t, s, c.text)
 		if fails := strings.Contains(c.text, "SELECT 1/0") || strings.Contains(c.text, "nope;") ||
 			c.text == write+";"+write || strings.HasSuffix(c.text, "SELECT nope"); (err != nil) != fails {
 			t.Errorf("%s: %v", c.text, err)
@@ -81,6 +79,37 @@ func TestServer_undone(t *testing.T) {
 			slices.ContainsFunc(c.said, func(part string) bool { return !strings.Contains(to.said[0], part) }) ||
 			len(to.said) == 1 && strings.Contains(to.said[0], before) != slices.Contains(c.said, before) {
 			t.Errorf("%s: it is said %q", c.text, to.said)
+		}
+	}
+}
+
+// inside runs a text in a session of its own, in the database db.
+func inside(t *testing.T, s *exectest.Store, text string) (*noticed, error) {
+	t.Helper()
+	s.Create("db")
+	server := query.NewServer(query.Options{Log: slog.New(slog.DiscardHandler),
+		Catalog: func(context.Context, query.Principal) (exec.Catalog, error) { return s, nil }})
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
+	to := &noticed{}
+	return to, server.Wire().Run(t.Context(), pgwire.Inside{User: "ann", Database: "db", Remote: at, Local: at}, text, to)
+}
+
+// Who sends a text whose last statement is for those that follow is told that the session ends with the text.
+func TestServer_ofNoEffect(t *testing.T) {
+	for text, tag := range map[string]string{
+		"BEGIN": "BEGIN", "START TRANSACTION": "START TRANSACTION", "SET statement_timeout = 100": "SET",
+		"SELECT 1; SET statement_timeout = 100": "SET", "PREPARE p AS SELECT 1": "PREPARE",
+		"SET statement_timeout = 100; SELECT 1": "", "BEGIN; SELECT 1; COMMIT": "", "BEGIN; SELECT 1": "",
+		"SELECT 1": "", "BEGIN; SELECT 1/0": "", "ROLLBACK": "",
+	} {
+		to, err := inside(t, exectest.NewStore(), text)
+		if failed := strings.Contains(text, "/0"); (err != nil) != failed {
+			t.Errorf("%s: %v", text, err)
+		}
+		const ends = " had no effect: each text runs in a session of its own, which ends with it."
+		got := slices.DeleteFunc(to.ends, func(s string) bool { return !strings.Contains(s, ends) })
+		if tag == "" && len(got) > 0 || tag != "" && (len(got) != 1 || !strings.HasPrefix(got[0], tag+ends)) {
+			t.Errorf("%s: it is said %q, want it of %q", text, to.ends, tag)
 		}
 	}
 }

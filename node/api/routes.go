@@ -20,7 +20,7 @@ type endpoint struct {
 	login  bool
 	scrape bool // can be reached with the token for metrics
 	probe  bool // can be reached without a user, even if users are required
-	// GET shows the client's identity, so wrong credentials are an error there
+	// tells marks /_session. GET shows the client's identity, so wrong credentials are an error there
 	tells                        bool
 	limit                        bodyLimit // for the bodies of PUT and POST; nil means Limits.Request
 	get, put, post, delete, copy handler

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/base64"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -349,6 +350,81 @@ func TestWebsites(t *testing.T) {
 		answer.Body.Close()
 		if answer.StatusCode != c.want {
 			t.Errorf("%s %s for %q from %q: %d, want %d", c.method, c.path, c.host, c.origin, answer.StatusCode, c.want)
+		}
+	}
+}
+
+// sessions counts what reaches a login or a password.
+type sessions struct {
+	testAuth
+	asked *int
+}
+
+func (a sessions) Authenticate(r *http.Request, h http.Header) (api.User, error) {
+	*a.asked++
+	return a.testAuth.Authenticate(r, h)
+}
+
+func (a sessions) ServeSession(w http.ResponseWriter, _ *http.Request, _ api.User) error {
+	*a.asked++
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// A page of another site cannot make a browser log in or out, nor have passwords counted as wrong, unless CORS allows
+// it with credentials. Other programs, and pages behind a proxy that changes Host, can.
+func TestForeignLogins(t *testing.T) {
+	asked := 0
+	with := func(options string) *server {
+		return serve(t, func(o *api.Options) {
+			o.Auth = sessions{accounts, &asked}
+			o.Settings = api.NewSettings(map[string]map[string]string{"chttpd": {"enable_cors": "true"},
+				"cors": {"origins": "http://app.example", "credentials": options}})
+		})
+	}
+	closed, open := with("false"), with("true")
+	const app, evil = "http://app.example", "http://evil.example"
+	for _, c := range []struct {
+		server               *server
+		method, site, origin string
+		want                 int
+	}{
+		{closed, "POST", "cross-site", evil, 403},
+		{closed, "POST", "same-site", evil, 403},
+		{closed, "POST", "cross-site", "null", 403},
+		{closed, "POST", "cross-site", "", 403},
+		{closed, "DELETE", "cross-site", evil, 403},
+		{closed, "POST", "cross-site", app, 403}, // without credentials
+		{closed, "GET", "cross-site", evil, 200},
+		{closed, "POST", "same-origin", "http://public.example", 200},
+		{closed, "POST", "none", "", 200},
+		{closed, "POST", "", evil, 200},
+		{closed, "DELETE", "", "", 200},
+		{open, "POST", "cross-site", app, 200},
+		{open, "DELETE", "same-site", app, 200},
+		{open, "POST", "cross-site", evil, 403},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, c.server.URL+"/_session", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Sec-Fetch-Site": c.site, "Origin": c.origin} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		asked = 0
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if answer.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if answer.StatusCode != c.want || (asked == 0) != (c.want == 403) ||
+			c.want == 403 && !strings.HasPrefix(string(text), `{"error":"forbidden","reason":"Pages of other sites `) {
+			t.Errorf("%s, %q from %q: %s %s, asked %d times", c.method, c.site, c.origin, answer.Status, text, asked)
 		}
 	}
 }

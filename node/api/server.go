@@ -324,6 +324,9 @@ func (s *Server) serve(q *call.Request) error {
 		q.User = User{Roles: []string{metricsRole}}
 		return s.reach(q, e)
 	}
+	if err := refuseForeignLogins(q, e); err != nil {
+		return err
+	}
 	var err error
 	if q.User, err = s.o.Auth.Authenticate(q.R, q.W.Header()); err != nil {
 		if !e.login || e.tells && (q.Method == http.MethodGet || q.Method == http.MethodHead) {

@@ -22,6 +22,8 @@ var (
 	errOtherSite = &fault.Fault{Status: http.StatusForbidden, Name: "forbidden",
 		Reason: "With no admin configured, this node takes nothing from pages of other sites that http.cors does not " +
 			"allow."}
+	errForeignLogin = &fault.Fault{Status: http.StatusForbidden, Name: "forbidden",
+		Reason: "Pages of other sites log nobody in or out, unless http.cors allows them with credentials."}
 )
 
 // refuseWebsites refuses what a website may have made a browser send to a node without an admin. CORS must have been
@@ -40,6 +42,21 @@ func refuseWebsites(q *call.Request) error {
 	}
 	if from, err := url.Parse(origin); err != nil || !strings.EqualFold(from.Host, q.R.Host) {
 		return errOtherSite
+	}
+	return nil
+}
+
+// refuseForeignLogins refuses what a page of another site makes a browser send to /_session: it could log the browser
+// in as somebody else, or have the user of a name locked out by wrong passwords, which would come from the user's
+// address. Only the browser's word counts, not the header Origin: a proxy may have changed Host, and other programs
+// send what they like. CORS must have been decided before, and no password been looked at.
+func refuseForeignLogins(q *call.Request, e *endpoint) error {
+	if !e.tells || q.Method == http.MethodGet || q.Method == http.MethodHead || q.Method == http.MethodOptions {
+		return nil
+	}
+	site := q.R.Header.Get("Sec-Fetch-Site")
+	if (site == "cross-site" || site == "same-site") && q.W.Header().Get("Access-Control-Allow-Credentials") != "true" {
+		return errForeignLogin
 	}
 	return nil
 }

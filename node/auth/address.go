@@ -26,6 +26,9 @@ func ParseProxies(list []string) ([]netip.Prefix, error) {
 	return read, nil
 }
 
+// ClientAddr returns the address that a request comes from, as events name it.
+func ClientAddr(a *Authenticator, r *http.Request) netip.Addr { return a.proxies.clientAddr(r) }
+
 // proxies are the reverse proxies whose X-Forwarded-For is trusted.
 type proxies []netip.Prefix
 

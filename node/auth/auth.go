@@ -67,9 +67,10 @@ type Options struct {
 	// Proxies are the reverse proxies whose X-Forwarded-For is trusted.
 	Proxies []netip.Prefix
 	Logger  *slog.Logger
-	// Refused, if not nil, is called after each wrong password, in place of a line in the log. known reports whether
-	// there is a user of that name: people also type passwords where names belong. It must not block.
-	Refused func(name string, known bool, from netip.Addr)
+	// Refused, if not nil, is called after each wrong password, in place of a line in the log, and after each attempt
+	// that is refused unseen during a Lockout, with locked. known reports whether there is a user of that name: people
+	// also type passwords where names belong. It must not block.
+	Refused func(name string, known, locked bool, from netip.Addr)
 }
 
 // sqlIterations returns the number of iterations of the verifiers that this node makes for the SQL port.
@@ -305,7 +306,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 		h = a.decoy
 	}
 	attempt := a.guard.failures.attempt(from, name, h.salt)
-	if err := a.guard.lockedOut(attempt, name, from); err != nil {
+	if err := a.guard.lockedOut(attempt, name, found, from); err != nil {
 		return account{}, err
 	}
 	if err := acc.bounded(a.rules.Load()); err != nil {
@@ -324,7 +325,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
-	if err := a.guard.lockedOut(attempt, name, from); err != nil {
+	if err := a.guard.lockedOut(attempt, name, found, from); err != nil {
 		return account{}, err
 	}
 	if !h.Matches(password) || !found {
@@ -360,7 +361,7 @@ func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr)
 		h = a.decoy
 	}
 	attempt := a.guard.failures.attempt(from, name, h.salt)
-	if err := a.guard.lockedOut(attempt, name, from); err != nil {
+	if err := a.guard.lockedOut(attempt, name, found, from); err != nil {
 		return SCRAM{}, err
 	}
 	if err := acc.bounded(a.rules.Load()); err != nil {

@@ -12,7 +12,7 @@ type guard struct {
 	slow     *turns      // limits concurrent hashing
 	known    *remembered // names that have logged in
 	suspects *remembered // addresses that have sent a wrong password
-	refused  func(name string, known bool, from netip.Addr)
+	refused  func(name string, known, locked bool, from netip.Addr)
 	log      *slog.Logger
 }
 
@@ -35,7 +35,7 @@ func (g *guard) priority(from netip.Addr, name string) priority {
 }
 
 // lockedOut returns an error if the attempt has failed too often before.
-func (g *guard) lockedOut(at attempt, name string, from netip.Addr) error {
+func (g *guard) lockedOut(at attempt, name string, known bool, from netip.Addr) error {
 	reached, untold, mode := g.failures.reached(at)
 	if !reached {
 		return nil
@@ -46,6 +46,9 @@ func (g *guard) lockedOut(at attempt, name string, from netip.Addr) error {
 	if mode != LockoutEnforce {
 		return nil
 	}
+	if g.refused != nil {
+		g.refused(name, known, true, from)
+	}
 	return errLockedOut
 }
 
@@ -53,7 +56,7 @@ func (g *guard) wrongPassword(at attempt, name string, known bool, from netip.Ad
 	g.failures.add(at)
 	g.suspects.add(from.String())
 	if g.refused != nil {
-		g.refused(name, known, from)
+		g.refused(name, known, false, from)
 		return
 	}
 	g.log.Warn("authentication failed", "user", name, "from", from)

@@ -219,20 +219,28 @@ func TestAuthenticator_Priority(t *testing.T) {
 	priority(good, "another", auth.Newcomer)
 }
 
-// Wrong passwords are reported, with the name only if there is such a user: it may be a password.
+// Wrong passwords are reported, and attempts during a lockout, with the name only if there is such a user: it may be a
+// password.
 func TestRefused(t *testing.T) {
 	var got []string
 	var log bytes.Buffer
 	a, _ := newAuth(t, func(o *auth.Options) {
+		lockout(o)
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		o.Refused = func(name string, known bool, from netip.Addr) {
-			got = append(got, fmt.Sprintf("%s %v %s", name, known, from))
+		o.Refused = func(name string, known, locked bool, from netip.Addr) {
+			got = append(got, fmt.Sprintf("%s %v %v %s", name, known, locked, from))
 		}
 	})
-	for _, who := range []string{"jan:wrong", "secret:jan", "jan:relax"} {
+	for _, who := range []string{"jan:wrong", "secret:jan", "jan:relax", "jan:wrong", "jan:wrong", "jan:wrong",
+		"jan:relax"} {
 		kindFrom(t, a, "10.0.0.1:1", who)
 	}
-	if want := []string{"jan true 10.0.0.1", "secret false 10.0.0.1"}; !slices.Equal(got, want) {
+	if _, err := a.SCRAM(t.Context(), "jan", &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}); err == nil {
+		t.Error("jan is not locked out over SQL")
+	}
+	wrong, locked := "jan true false 10.0.0.1", "jan true true 10.0.0.1"
+	if want := []string{wrong, "secret false false 10.0.0.1", wrong, wrong, locked, locked,
+		locked}; !slices.Equal(got, want) {
 		t.Errorf("reported %q, want %q", got, want)
 	}
 	if strings.Contains(log.String(), "secret") {

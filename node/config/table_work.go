@@ -14,7 +14,8 @@ var workRows = []row{
 	{path: "views.batch", def: "100", allowed: between{low: 1, high: maxBatch},
 		text: "documents that an indexer processes at first; it adapts"},
 	{path: "views.workers", def: "4", allowed: between{low: 1, high: 1024},
-		text: "indexes built concurrently on this node"},
+		text: "indexes built concurrently on this node. While others wait, a build gives its place up after ten " +
+			"seconds and goes on later; those of databases with the fewest builds on the node go first"},
 	{path: "views.map_timeout", def: "5s", allowed: times{low: time.Millisecond},
 		text: "processor time of one call of a map function; at most 1 s in writes of interactive indexes"},
 	{path: "views.map_memory", def: "64MiB", allowed: sizes{between{low: 1 << 20, high: 4 << 30}},

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
 )
 
@@ -39,6 +40,8 @@ type Acts struct {
 	// Forget makes this node forget a member that is gone. It reports whether it knows the member as gone, for which it
 	// waits a short time.
 	Forget func(ctx context.Context, member string) bool
+	// Forgotten makes this node forget a member that is gone, and that it has not heard since another node forgot it.
+	Forgotten func(member string, at time.Time)
 	// Drain lets other nodes take over this node's shards and jobs, and makes it answer that it is not ready. It still
 	// serves requests.
 	Drain func(ctx context.Context) error
@@ -130,7 +133,7 @@ var acts = map[string]act{
 	},
 	"retry_job": {
 		needs: []string{"type", "id"},
-		did:   func(a Action) string { return fmt.Sprintf("job %s %s started now", a.Type, a.ID) },
+		did:   func(a Action) string { return fmt.Sprintf("job %s %s queued to run at once", a.Type, a.ID) },
 		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.RetryJob(ctx, a.Type, a.ID) },
 	},
 	"drop_job": {
@@ -151,7 +154,7 @@ var acts = map[string]act{
 	"rebuild_index": {
 		needs: []string{"database", "design"},
 		did: func(a Action) string {
-			return fmt.Sprintf("index of %s in %s removed and built again", a.Design, a.Database)
+			return fmt.Sprintf("index of %s in %s removed and queued to be built again", a.Design, a.Database)
 		},
 		do: func(ctx context.Context, acts Acts, a Action) error { return acts.Rebuild(ctx, a.Database, a.Design) },
 	},
@@ -252,9 +255,15 @@ func (c *local) actAsked(ctx context.Context, q actQuestion) (a actAnswer, err e
 	return a, err
 }
 
-// What events begin with that tell of an action that was not done, of which that is not known, or that was not done on
-// every node.
-const notDone, perhapsNotDone, partlyDone = "not done: ", "perhaps not done: ", "not done on every node: "
+// onlyTold reports whether a member is told to be gone, but not in this node's list: all nodes that knew it may have
+// been restarted since.
+func onlyTold(ctx context.Context, c *Console, member string) bool {
+	if slices.ContainsFunc(c.o.Here.Members(), func(n state.Node) bool { return n.Name == member }) {
+		return false
+	}
+	all, _ := c.All(ctx)
+	return events.Lasts(all, member)
+}
 
 // Act does an action for a user, on the nodes that it concerns, and records it as an event.
 func (c *Console) Act(ctx context.Context, user string, a Action) error {
@@ -280,6 +289,9 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 		acting.Wait()
 	}
 	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
+	if a.Do == "forget" && waited == nil && !done {
+		done = onlyTold(ctx, c, a.Member)
+	}
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
 	if done && !kind.each { // a node that refuses has nothing to do
 		failed = errors.Join(slices.DeleteFunc(failures, func(err error) bool { return !perhapsDone(err) })...)
@@ -287,12 +299,12 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	partly := done && failed != nil
 	switch {
 	case partly:
-		e.Object, e.Detail = partlyDone+e.Object, failed.Error()
+		e.Object, e.Detail = events.PartlyDone+e.Object, failed.Error()
 	case done:
 	case slices.ContainsFunc(failures, perhapsDone):
-		e.Object, e.Detail = perhapsNotDone+e.Object, failed.Error()
+		e.Object, e.Detail = events.PerhapsNotDone+e.Object, failed.Error()
 	default:
-		e.Object, e.Detail = notDone+e.Object, failed.Error()
+		e.Object, e.Detail = events.NotDone+e.Object, failed.Error()
 	}
 	if done && a.Do == "reshard" { // has an event of its own, whoever asks for it
 		c.o.Events.Record(state.Event{Kind: state.Resharded, User: user, Database: a.Database, Count: int64(a.Shards)})
@@ -398,7 +410,8 @@ func (c *Console) Signal(ctx context.Context, user string, admin bool, pid uint3
 		return false, err
 	}
 	if !admin && !mine {
-		return false, Refused("the session belongs to another user")
+		SignalRefused(c, found, user, pid, terminate)
+		return false, notYours
 	}
 	return true, c.Act(ctx, user, signal(found, pid, terminate))
 }
@@ -427,12 +440,6 @@ func (t *tokens) of(user string) string {
 	m := hmac.New(sha256.New, t.secret())
 	m.Write([]byte("token of the console\x00" + user))
 	return base64.RawURLEncoding.EncodeToString([]byte(user)) + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
-}
-
-// ours reports whether a token is that of any user.
-func (t *tokens) ours(token string) bool {
-	_, ours := t.user(token)
-	return ours
 }
 
 // user returns whose token it is.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -45,9 +46,10 @@ func (p *parts) acts() console.Acts {
 			}
 			return nil
 		},
-		Compact: func(context.Context, string) error { return errors.New("the store sleeps") },
-		Forget:  func(_ context.Context, m string) bool { did("forget", m); return m == "n9" || m == "n3" },
-		Drain:   func(context.Context) error { did("drain"); return nil },
+		Compact:   func(context.Context, string) error { return errors.New("the store sleeps") },
+		Forget:    func(_ context.Context, m string) bool { did("forget", m); return m == "n9" || m == "n3" },
+		Forgotten: func(m string, at time.Time) { did("forgotten", m, at.Format(time.TimeOnly)) },
+		Drain:     func(context.Context) error { did("drain"); return nil },
 		LogLevel: func(l string, d time.Duration) error {
 			did("level", l, d.String())
 			if l == "error" && p.deaf {
@@ -98,7 +100,7 @@ func TestConsole_Act(t *testing.T) {
 		{`{"do":"cancel","node":"n3","pid":7}`, 409, [2]string{},
 			"not done: statement of session 7 on n3 cancelled by anna"},
 		{`{"do":"retry_job","type":"index","id":"a/1"}`, 200, [2]string{"retry index a/1", ""},
-			"job index a/1 started now by anna"},
+			"job index a/1 queued to run at once by anna"},
 		{`{"do":"drop_job","type":"index","id":"gone"}`, 409, [2]string{},
 			"not done: job index gone dropped by anna"},
 		{`{"do":"reshard","database":"db","shards":4}`, 200, [2]string{"reshard db", ""},
@@ -106,7 +108,7 @@ func TestConsole_Act(t *testing.T) {
 		{`{"do":"compact","database":"db"}`, 503, [2]string{},
 			"perhaps not done: compaction of db asked for by anna"},
 		{`{"do":"rebuild_index","database":"db","design":"_design/d"}`, 200, [2]string{"rebuild db _design/d", ""},
-			"index of _design/d in db removed and built again by anna"},
+			"index of _design/d in db removed and queued to be built again by anna"},
 		{`{"do":"restart_actor","node":"n2","id":"node:n2/jobs"}`, 200, [2]string{"", "restart node:n2/jobs"},
 			"actor node:n2/jobs restarted by anna"},
 		{`{"do":"restart_actor","node":"n2","id":"slow"}`, 503, [2]string{"", "restart slow"},
@@ -186,6 +188,10 @@ func TestConsole_Act(t *testing.T) {
 		``:                                             "it is empty.",
 		`{"do":`:                                       "its end is missing.",
 		`{"do":x}`:                                     "it is not JSON from byte 7 on.",
+		`{"do":"compact","database":"a` + "\xff" + `"}`: "it is not UTF-8.",
+		`{"do":"drain","node":"n2"} {"do":"x"}`:         "it goes on after byte 26, where the object ends.",
+		`{"do":"drain","node":"n2"}}`:                   "it goes on after byte 26, where the object ends.",
+		`{"do":"` + strings.Repeat("é", 40_000) + `"}`:  "it is longer than 65536 bytes.",
 		`{"do":"` + strings.Repeat("x", 100_000) + `"}`: "it is longer than 65536 bytes.",
 	} {
 		var got struct{ Reason string }
@@ -204,8 +210,115 @@ func TestConsole_Act(t *testing.T) {
 	}
 }
 
+// Who may not do what the console does is an event, however often it is tried: also who is refused before the console
+// is asked. The page whose session has ended, and strangers who are not sent by another site, are none.
+func TestAudit(t *testing.T) {
+	_, consoles, recorders := cluster(1)
+	c, handler := consoles[0], consoles[0].Handler("/api")
+	var user string // who is logged in; anna is an admin
+	h := console.Guard(c, "/couch/", console.Audit(c, "/api", http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		switch {
+		case !console.MaySend(r.Context(), user):
+			w.WriteHeader(http.StatusForbidden)
+		case user != "anna":
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	})))
+	attempts := func() (n int) { // that are told
+		for _, e := range recorders[0].List(time.Time{}, 1000) {
+			if e.Kind == state.ActionRefused {
+				n += 1 + e.Repeated
+			}
+		}
+		return n
+	}
+	told := 0 // when the last answer was sent
+	send := func(method, path string, headers ...string) int {
+		r := httptest.NewRequest(method, path, strings.NewReader(`{"do":"dance"}`))
+		r.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(&atHeader{w, func() { told = attempts() }}, r)
+		return w.Code
+	}
+	user = "anna"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/api/token", nil))
+	_, token, _ := strings.Cut(w.Body.String(), `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	const from, of, site = " from 192.0.2.1: ", console.TokenHeader, "Sec-Fetch-Site"
+	for _, c := range []struct {
+		user, method, path string
+		headers            []string
+		code               int
+		event              string
+	}{
+		{"anna", "POST", "/api/act", []string{of, token}, 400, ""},
+		{"anna", "POST", "/api/act", nil, 403, "anna" + from + "an action of the console; it had no valid token"},
+		{"anna", "POST", "/api/sql", []string{of, "forged"}, 403,
+			"anna" + from + "SQL of the console; it had no valid token"},
+		{"anna", "POST", "/api/act", []string{of, token, site, "cross-site"}, 403,
+			"anna" + from + "an action of the console; it came from a page of another site"},
+		{"dave", "POST", "/api/act", []string{of, token}, 401,
+			"dave" + from + "an action of the console; it had the token of anna"},
+		{"dave", "DELETE", "/couch/db/doc", []string{of, token}, 403,
+			"dave" + from + "a write of the console; it had the token of anna"},
+		{"dave", "GET", "/api/verdict", nil, 401, ""},
+		{"", "POST", "/api/act", []string{of, token}, 401, ""}, // the session has ended
+		{"", "POST", "/api/sql", nil, 401, ""},
+		{"", "POST", "/api/act", []string{"Origin", "http://evil.example"}, 401,
+			"an unknown user" + from + "an action of the console; it came from a page of another site"},
+		{"", "PUT", "/couch/db/doc", []string{of, token, site, "same-site"}, 403,
+			"an unknown user" + from + "a write of the console; it came from a page of another site"},
+	} {
+		const times = 12
+		before := len(recorders[0].List(time.Time{}, 1000))
+		user = c.user
+		for range times {
+			if code := send(c.method, c.path, c.headers...); code != c.code {
+				t.Errorf("%+v: answered with %d", c, code)
+			}
+			if told != attempts() {
+				t.Errorf("%+v: told after the answer", c)
+			}
+		}
+		var got string
+		if list := recorders[0].List(time.Time{}, 1000); len(list) > before {
+			got = list[0].Text
+		}
+		if want := strings.TrimSuffix("not allowed to "+c.event, "not allowed to "); got != want {
+			t.Errorf("%+v: event %q, want %q", c, got, want)
+		}
+	}
+	refused := 0
+	for _, e := range recorders[0].List(time.Time{}, 1000) {
+		if e.Kind == state.ActionRefused {
+			refused++
+		}
+	}
+	if refused != 7 || attempts() != 7*12 {
+		t.Errorf("%d events of %d attempts", refused, attempts())
+	}
+}
+
+// atHeader calls do when the header of an answer is sent.
+type atHeader struct {
+	*httptest.ResponseRecorder
+	do func()
+}
+
+func (a *atHeader) WriteHeader(status int) {
+	a.do()
+	a.ResponseRecorder.WriteHeader(status)
+}
+
 func TestConsole_Signal(t *testing.T) {
-	net, consoles, _ := cluster(2)
+	net, consoles, recorders := cluster(2)
 	net.parts[1].sessions = []state.Session{{Node: "n2", PID: 7, User: "bob"}}
 	for _, c := range []struct {
 		user  string
@@ -224,6 +337,10 @@ func TestConsole_Signal(t *testing.T) {
 		found, err := consoles[0].Signal(t.Context(), c.user, c.admin, c.pid, true)
 		if found != c.found || (err != nil) != c.err || strings.Join(net.parts[1].did, "") != c.did {
 			t.Errorf("%+v: %v, %v, did %q", c, found, err, net.parts[1].did)
+		}
+		if e := recorders[0].List(time.Time{}, 1); c.err && (len(e) != 1 || e[0].Text !=
+			"not allowed to carl: session 7 on n2 ended; the session belongs to another user") {
+			t.Errorf("%+v: events %+v", c, e)
 		}
 	}
 	if _, err := consoles[0].Signal(t.Context(), "bob", false, 7, false); err != nil ||
@@ -292,6 +409,57 @@ func TestConsole_Act_forgetWithSilent(t *testing.T) {
 			if did := slices.Contains(p.did, "forget n9"); did != (i < 2) {
 				t.Errorf("n%d did %q", i+1, p.did)
 			}
+		}
+	})
+}
+
+// A node that did not answer when a member was forgotten forgets it when it learns of that. The story of the member is
+// over, also if that node tells later what it knew of it, and also if no node knows the member any more.
+func TestConsole_Act_forgotten(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		heard := time.Now()
+		time.Sleep(time.Second)
+		dead := func(i int, member string) {
+			recorders[i].Record(state.Event{Kind: state.MemberDead, Member: member, Since: &heard})
+		}
+		forget := func(member string) error {
+			return consoles[0].Act(t.Context(), "anna", console.Action{Do: "forget", Member: member})
+		}
+		told := func() (list []string) {
+			for _, s := range consoles[2].Events(t.Context(), console.EventQuery{}).Stories {
+				list = append(list, s.Title)
+			}
+			return list
+		}
+		dead(0, "n9")
+		net.silent["n3"] = true
+		if forget("n9") == nil {
+			t.Error("a silent node is not named")
+		}
+		net.silent["n3"] = false
+		time.Sleep(time.Minute)
+		dead(2, "n9")
+		console.Learn(t.Context(), consoles[2], time.Time{})
+		if did := net.parts[2].did; !slices.Equal(did, []string{"forgotten n9 00:00:03"}) {
+			t.Errorf("n3 did %q", did)
+		}
+		if got := told(); !slices.Equal(got, []string{"n9 did not answer and was forgotten"}) {
+			t.Errorf("stories %q", got)
+		}
+		dead(0, "n2")
+		if forget("n2") == nil || !slices.Contains(told(), "n2 does not answer and was given up") {
+			t.Errorf("a member that this node still has was forgotten: %q", told())
+		}
+		dead(0, "n8")
+		if err := forget("n8"); err != nil {
+			t.Errorf("of which only a story tells: %v", err)
+		}
+		if got := told(); !slices.Contains(got, "n8 did not answer and was forgotten") {
+			t.Errorf("stories %q", got)
+		}
+		if forget("n8") == nil {
+			t.Error("a member that is forgotten everywhere was forgotten again")
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,18 +9,27 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 // readBody decodes the JSON object of a request, of at most most bytes, and returns what is wrong with it, for who
-// sent it, or "".
+// sent it, or "". Package json would take what is no UTF-8 for U+FFFD, and leave out what follows the object.
 func readBody(w http.ResponseWriter, r *http.Request, most int64, to any) (fault string) {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err == nil && !utf8.Valid(text) {
+		return "it is not UTF-8"
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	err := d.Decode(to)
+	if err == nil {
+		err = d.Decode(to)
+	}
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	var large *http.MaxBytesError
 	switch {
+	case err == nil && len(bytes.TrimSpace(text[d.InputOffset():])) > 0:
+		return fmt.Sprintf("it goes on after byte %d, where the object ends", d.InputOffset())
 	case err == nil:
 		return ""
 	case errors.As(err, &kind) && kind.Field == "":

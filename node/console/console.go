@@ -29,6 +29,8 @@ type Options struct {
 	// a page is open, the user's password or session can end.
 	User  func(ctx context.Context) string
 	Still func(r *http.Request) bool
+	// From returns the address that a request comes from.
+	From func(r *http.Request) string
 	// Secret is known to the nodes of the cluster alone, and the same on all of them. It is asked for when there is a
 	// request.
 	Secret func() []byte

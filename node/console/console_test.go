@@ -237,6 +237,7 @@ func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
 		c := console.New(console.Options{Node: name, Events: r, History: net.history[i],
 			Peers: others{name, net, rest}, Here: net.parts[i].here(name, n),
 			Acts: net.parts[i].acts(), User: func(context.Context) string { return "anna" },
+			From:   func(*http.Request) string { return "192.0.2.1" },
 			Still:  func(*http.Request) bool { return !net.revoked.Load() },
 			Secret: func() []byte { return []byte("of the cluster") }})
 		net.nodes[name] = c

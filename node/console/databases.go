@@ -26,10 +26,11 @@ const (
 	maxKnown   = 50_000
 	// maxActive bounds how many databases a node reports as in use, the most used ones.
 	maxActive = 3000
-	// rateOver is the least time over which rates are computed, and usedFor how long what is used is given to all who
-	// ask.
-	rateOver = 4 * time.Second
-	usedFor  = 500 * time.Millisecond
+	// rateOver is the least time over which rates are computed, longestRate the longest, and usedFor how long what is
+	// used is given to all who ask.
+	rateOver    = 4 * time.Second
+	longestRate = time.Minute
+	usedFor     = 500 * time.Millisecond
 )
 
 // usage computes what is done in databases per second. It is safe for concurrent use.
@@ -45,12 +46,17 @@ type usage struct {
 }
 
 // read returns the current rates of the databases in use. It computes them if the last time was long enough ago: while
-// nobody asks nothing is done. Those that have been written since then are there too.
-func (u *usage) read(now time.Time, used func(visit func(string, Use))) map[string]Rates {
+// nobody asks nothing is done, and the first rates are those since the time that earlier returns, with what was done
+// until then. Those that have been written since then are there too.
+func (u *usage) read(now time.Time, used func(visit func(string, Use)),
+	earlier func() (map[string]Use, time.Time)) map[string]Rates {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.mu.last != nil && now.Sub(u.mu.lastAt) < usedFor {
 		return u.mu.last
+	}
+	if u.mu.before == nil || now.Sub(u.mu.at) > longestRate {
+		u.mu.before, u.mu.at = earlier()
 	}
 	passed := now.Sub(u.mu.at)
 	again := u.mu.before == nil || passed >= rateOver
@@ -62,7 +68,7 @@ func (u *usage) read(now time.Time, used func(visit func(string, Use))) map[stri
 		before, r := u.mu.before[name], u.mu.rates[name]
 		if again {
 			after[name], r = done, Rates{}
-			if u.mu.before != nil && passed <= time.Minute {
+			if u.mu.before != nil && passed <= longestRate {
 				r = done.rates(before, passed)
 			}
 			if r.sum() > 0 {
@@ -85,7 +91,7 @@ func (u *usage) read(now time.Time, used func(visit func(string, Use))) map[stri
 
 // usedHere returns the rates of this node's databases, at most maxActive of them.
 func (c *local) usedHere(context.Context, struct{}) (map[string]Rates, error) {
-	rates := c.usage.read(time.Now(), c.o.Here.Used)
+	rates := c.usage.read(time.Now(), c.o.Here.Used, c.trails.earlierUse)
 	if len(rates) <= maxActive {
 		return rates, nil
 	}

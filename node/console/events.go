@@ -115,7 +115,19 @@ func allTold(ctx context.Context, c *Console, q eventQuestion) (list []state.Eve
 func Learn(ctx context.Context, c *Console, since time.Time) {
 	list, _ := allTold(ctx, c,
 		eventQuestion{Since: since, Now: time.Now(), Most: nodeEvents, Learned: true, Stories: true})
+	learn(c, list)
+}
+
+// learn keeps events of other nodes, and forgets the members that were forgotten there while this node did not answer.
+// It does so for all that it has ever learned, each time: a node that wakes takes such a member for one that is up, and
+// cannot forget it yet.
+func learn(c *Console, list []state.Event) {
 	c.o.Events.Learn(list)
+	for _, e := range c.o.Events.Learned(time.Time{}) {
+		if events.Forgets(&e) {
+			c.o.Acts.Forgotten(e.Member, e.At)
+		}
+	}
 }
 
 // tellSince is for how long before Tell others may not have learned yet what a node tells of members.
@@ -169,7 +181,7 @@ func learnFrom(ctx context.Context, c *Console, from string) (learned int, err e
 	if err := json.Unmarshal(r.Value, &list); err != nil {
 		return 0, unreadable(err)
 	}
-	c.o.Events.Learn(corrected(list, -skew))
+	learn(c, corrected(list, -skew))
 	return len(list), nil
 }
 

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/state"
 )
 
@@ -12,8 +14,9 @@ import (
 const DeleteHeader = "X-Divan-Delete-Database"
 
 // Guard serves the API below a prefix for the console's page. A browser sends the name and password of the page only to
-// addresses below the page's own. Requests that may change something need the token. What is answered is not run by a
-// browser that is led to show it: it may be an attachment.
+// addresses below the page's own. Requests that may change something need the token, and the API asks MaySend whether
+// it is that of who sends them. What is answered is not run by a browser that is led to show it: it may be an
+// attachment.
 //
 // Each segment of a path below the prefix is escaped twice, full stops too: browsers and proxies remove the segments
 // "." and "..", which documents and attachments can be named, also if they are escaped once, and the rest would name
@@ -25,14 +28,25 @@ func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 			return
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			user, ours := c.tokens.user(r.Header.Get(TokenHeader))
 			switch {
 			case !sameOrigin(r):
+				notPermitted(c, r, "", writing)
 				refuse(w, http.StatusForbidden, "The request comes from another site.")
 				return
-			case !c.tokens.ours(r.Header.Get(TokenHeader)):
+			case !ours:
 				refuse(w, http.StatusForbidden, "The header "+TokenHeader+" must have the token of GET token.")
 				return
 			}
+			g := &guarded{user: user}
+			r = r.WithContext(context.WithValue(r.Context(), guardedKey{}, g))
+			answer := &observed{ResponseWriter: w, before: func(int) {
+				if g.foreign {
+					notPermitted(c, r, g.sender, writing)
+				}
+			}}
+			defer answer.end()
+			w = answer
 		}
 		inner, reason := meant(r, prefix)
 		if reason != "" {
@@ -43,50 +57,88 @@ func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if r.Method == http.MethodDelete && !strings.Contains(inner.URL.RawPath[1:], "/") { // a whole database
 			name := inner.URL.Path[1:]
-			answered := &answered{ResponseWriter: w}
-			api.ServeHTTP(answered, inner)
-			databaseDeleted(c, r, name, answered.status)
-			return
+			answer := &observed{ResponseWriter: w, before: func(status int) { databaseDeleted(c, r, name, status) }}
+			defer answer.end()
+			w = answer
 		}
 		api.ServeHTTP(w, inner)
 	})
 }
 
-// databaseDeleted records that the page has deleted a database, or tried to.
+// guarded is what Guard and the API tell each other of a request that needed the token.
+type guarded struct {
+	user    string // whose token it has
+	sender  string // who has sent it
+	foreign bool   // that is somebody else
+}
+
+type guardedKey struct{}
+
+// MaySend reports whether a user may send a request, as far as Guard is concerned, and lets Audit know who sends it. If
+// not, its token is that of another user: this one has signed in since the page that sends it was opened, and the API
+// must refuse it.
+func MaySend(ctx context.Context, user string) bool {
+	if by, ok := ctx.Value(senderKey{}).(*sender); ok {
+		by.user = user
+	}
+	g, ok := ctx.Value(guardedKey{}).(*guarded)
+	if !ok {
+		return true
+	}
+	g.sender, g.foreign = user, g.user != user
+	return !g.foreign
+}
+
+// databaseDeleted records that the page has deleted a database, or tried to. A status of 0 is no answer.
 func databaseDeleted(c *Console, r *http.Request, name string, status int) {
-	user, _ := c.tokens.user(r.Header.Get(TokenHeader))
-	e := state.Event{Kind: state.ActionDone, User: user, Database: name, Object: "database " + name + " deleted"}
+	g := r.Context().Value(guardedKey{}).(*guarded)
+	if g.foreign {
+		return // whose token it is has not tried anything, and nothing was done
+	}
+	e := state.Event{Kind: state.ActionDone, User: g.user, Database: name, Object: "database " + name + " deleted"}
 	switch {
 	case status >= http.StatusInternalServerError || status == 0:
-		e.Object = perhapsNotDone + e.Object
+		e.Object = events.PerhapsNotDone + e.Object
 	case status >= http.StatusMultipleChoices:
-		e.Object = notDone + e.Object
+		e.Object = events.NotDone + e.Object
 	}
 	c.o.Events.Record(e)
 }
 
-// answered remembers the status of an answer.
-type answered struct {
+// observed calls before with the status of an answer before any of it is sent: what it records can be read by
+// whoever has the answer.
+type observed struct {
 	http.ResponseWriter
-	status int
+	before func(status int)
+	told   bool
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *answered) WriteHeader(status int) {
-	a.status = status
-	a.ResponseWriter.WriteHeader(status)
+func (o *observed) WriteHeader(status int) {
+	if status >= http.StatusOK { // those below come before the answer
+		o.tell(status)
+	}
+	o.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
-func (a *answered) Write(b []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
+func (o *observed) Write(b []byte) (int, error) {
+	o.tell(http.StatusOK)
+	return o.ResponseWriter.Write(b)
+}
+
+// end calls before with 0 if nothing was answered, as when the handler has panicked.
+func (o *observed) end() { o.tell(0) }
+
+func (o *observed) tell(status int) {
+	if !o.told {
+		o.told = true
+		o.before(status)
 	}
-	return a.ResponseWriter.Write(b)
 }
 
 // Unwrap is for http.ResponseController.
-func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (o *observed) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
 // meant returns the request to the API that a request of the page stands for, or why it is refused.
 func meant(r *http.Request, prefix string) (inner *http.Request, refusal string) {

@@ -15,6 +15,8 @@ type Here struct {
 	// Awaited is how many nodes that used the store before this one started have not been members since; it is 0 when
 	// they are not expected any more. It may be nil.
 	Awaited func() int
+	// Displaced reports whether another node has taken this one's name, so that it is not a member. It may be nil.
+	Displaced func() bool
 	// Report is what this node says about itself, without Now.
 	Report func(ctx context.Context) state.Report
 	// Actors, Sessions, Shards and Tasks are those of this node. Their field Node is set. Actors have Look in place of

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +39,7 @@ func (p pages) handler(prefix string) http.Handler {
 	c, mux := p.c, http.NewServeMux()
 	for name, v := range p.views() {
 		mux.HandleFunc("GET "+prefix+"/"+name, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("live") == "" {
+			if r.URL.Query().Get("live") != "1" {
 				found, err := v(r.Context(), r)
 				p.respond(w, r, found, err)
 				return
@@ -65,10 +67,23 @@ func (p pages) handler(prefix string) http.Handler {
 	mux.HandleFunc("GET "+prefix+"/token", p.token)
 	mux.HandleFunc("POST "+prefix+"/act", p.act)
 	mux.HandleFunc("POST "+prefix+"/sql", p.sql)
+	for _, name := range append(slices.Collect(maps.Keys(p.views())), "plots", "series", "conflicts", "token") {
+		mux.HandleFunc(prefix+"/"+name, only("GET,HEAD"))
+	}
+	mux.HandleFunc(prefix+"/act", only("POST"))
+	mux.HandleFunc(prefix+"/sql", only("POST"))
 	mux.HandleFunc(prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "There is no such view.")
 	})
 	return mux
+}
+
+// only answers requests with other methods than those that are allowed.
+func only(allowed string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", allowed)
+		refuse(w, http.StatusMethodNotAllowed, "Only "+allowed+" allowed")
+	}
 }
 
 func (p pages) views() map[string]view {
@@ -131,8 +146,7 @@ func (p pages) views() map[string]view {
 func doors(nodes []state.Node) []state.Door {
 	list := []state.Door{}
 	for _, n := range nodes {
-		answers := n.State == "ok" || n.State == "degraded"
-		if answers && !n.Self && n.HTTP != "" && len(list) < maxDoors {
+		if n.Answers() && !n.Self && n.HTTP != "" && len(list) < maxDoors {
 			list = append(list, state.Door{Name: n.Name, HTTP: n.HTTP})
 		}
 	}
@@ -157,7 +171,11 @@ func tableQuery(r *http.Request) (table.Query, error) {
 	if err != nil {
 		return table.Query{}, badRequest("`limit` must be a number")
 	}
-	return table.Query{Sort: form.Get("sort"), Desc: form.Get("desc") == "true", Search: form.Get("search"),
+	desc := form.Get("desc")
+	if desc != "" && desc != "true" && desc != "false" {
+		return table.Query{}, badRequest("`desc` must be true or false")
+	}
+	return table.Query{Sort: form.Get("sort"), Desc: desc == "true", Search: form.Get("search"),
 		After: form.Get("after"), Database: form.Get("database"), Limit: limit}, nil
 }
 
@@ -186,7 +204,9 @@ func plotQuery(series, span, from string) (q PlotQuery, err error) {
 		if _, ok := history.Find(name); !ok {
 			return q, fmt.Errorf("`series` must be a list of names of GET series; %q is none", name)
 		}
-		q.Series = append(q.Series, name)
+		if !slices.Contains(q.Series, name) {
+			q.Series = append(q.Series, name)
+		}
 	}
 	seconds, err := count(span)
 	if err != nil || seconds > 24*3600 {

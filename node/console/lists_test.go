@@ -265,6 +265,12 @@ func TestConsole_Overview(t *testing.T) {
 			o.Attention[0].Link != "databases/a%2Fb/failures/_design%2Fd" {
 			t.Errorf("with a view that skips documents: %+v", o)
 		}
+		net.parts[0].report.Unread, net.parts[1].report.Unread, net.parts[2].report.Unread = 2, -1, 1
+		const some = "3 nodes up; 1 thing needs attention; the indexes of 1 of 2 databases are not read yet"
+		if o = consoles[0].Overview(t.Context()); o.State != "degraded" || o.Text != some {
+			t.Errorf("with databases unread: %s", o.Text)
+		}
+		net.parts[0].report.Unread = 0
 		worst := func(want state.Severity) {
 			t.Helper()
 			time.Sleep(2 * time.Second) // an overview is kept for a moment
@@ -352,7 +358,8 @@ func TestConsole_Overview(t *testing.T) {
 			o.Jobs["pending"] != 1 {
 			t.Errorf("what was last known: %+v", o)
 		}
-		if o.State != "failed" || o.Nodes[2].State != "absent" || o.Nodes[2].LastAnswer == nil || len(o.Absent) != 1 {
+		if o.State != "failed" || o.Nodes[0].State != "unavailable" || o.Nodes[2].State != "absent" ||
+			o.Nodes[2].LastAnswer == nil || len(o.Absent) != 1 {
 			t.Errorf("failed: %+v", o)
 		}
 		told := 0
@@ -418,14 +425,33 @@ func TestConsole_Handler(t *testing.T) {
 	for path, want := range map[string]int{"/api/x": 404, "/api/actors?sort=x": 400, "/api/actors?limit=x": 400,
 		"/api/jobs?limit=9999": 400, "/api/actors?live=1&sort=x": 400, "/api/events?limit=-1": 400,
 		"/api/plots?series=heap&from=-1": 400, "/api/plots?series=heap&from=9223372036854775808": 400,
-		"/api/plots?series=heap&span=-9223372036854775808": 400} {
+		"/api/plots?series=heap&span=-9223372036854775808": 400, "/api/actors?desc=maybe": 400,
+		"/api/tree?desc=1": 400} {
 		code, body := get("GET", path)
 		if code != want || !strings.Contains(body, `"reason":`) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	if code, _ := get("POST", "/api/actors"); code != 404 && code != 405 {
-		t.Errorf("POST: %d", code)
+	for request, allowed := range map[string]string{"POST /api/actors": "GET,HEAD", "PUT /api/plots": "GET,HEAD",
+		"DELETE /api/token": "GET,HEAD", "GET /api/act": "POST", "HEAD /api/sql": "POST"} {
+		method, path, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		if w.Code != 405 || w.Header().Get("Allow") != allowed ||
+			!strings.Contains(w.Body.String(), `{"error":"method_not_allowed","reason":"Only `+allowed+` allowed"}`) {
+			t.Errorf("%s: %d %v %s", request, w.Code, w.Header(), w.Body)
+		}
+	}
+	// Only live=1 is a stream, which would not end here.
+	for _, query := range []string{"live=0", "live=", "live=false", "desc=true", "desc=false", "desc="} {
+		if code, body := get("GET", "/api/actors?"+query); code != 200 || !json.Valid([]byte(body)) {
+			t.Errorf("%s: %d %.100s", query, code, body)
+		}
+	}
+	var once state.Plots
+	_, body := get("GET", "/api/plots?series=heap"+strings.Repeat(",heap,cpu", 1000))
+	if err := json.Unmarshal([]byte(body), &once); err != nil || len(once.Plots) != 2 {
+		t.Errorf("a series that is named often is answered %d times, %v", len(once.Plots), err)
 	}
 	net.parts[0].lost = errors.New("the store sleeps")
 	if code, body := get("GET", "/api/databases"); code != 503 || !strings.Contains(body, "the store sleeps") {

@@ -76,11 +76,12 @@ func (c *Console) Nodes(ctx context.Context) ([]state.Node, []state.Absent) {
 				}
 			}
 		}
-		if n.State == "ok" && (len(n.Reasons) > 0 || n.Store != "") {
+		switch {
+		case n.State != "ok":
+		case n.Store != "":
+			n.State, n.Text = "unavailable", "its store does not answer"
+		case len(n.Reasons) > 0:
 			n.State, n.Text = "degraded", plural(len(n.Reasons), "thing needs", "things need")+" attention"
-			if n.Store != "" {
-				n.Text = "its store does not answer"
-			}
 		}
 	}
 	return nodes, absent
@@ -117,7 +118,12 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	}
 	o.Attention, o.Lately = atMost(maxAttention, o.Attention), atMost(maxLately, o.Lately)
 	o.State, o.Text = verdict(&o)
-	if o.State == "ok" || o.State == "working" {
+	d := c.o.Here.Displaced
+	switch {
+	case o.State == "failed":
+	case d != nil && d():
+		o.State, o.Text = "degraded", "this node is not a member, because another one is called "+c.o.Node+" too"
+	default:
 		awaited := 0
 		if c.o.Here.Awaited != nil {
 			awaited = c.o.Here.Awaited()
@@ -259,6 +265,7 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 			if events.OfStore(name) { // a moment ago, nodes were told other figures
 				reason = name
 			}
+			reason, _, _ = strings.Cut(reason, ", one of which answers at ") // each of two is told of the other
 			if i, ok := reasons[reason]; ok {
 				list[i].Node += ", " + n.Name
 				continue
@@ -350,7 +357,7 @@ func skipping(nodes []state.Node) (list []state.Attention) {
 func idle(nodes []state.Node) bool {
 	drained := false
 	for _, n := range nodes {
-		if n.State == "ok" || n.State == "degraded" {
+		if n.Answers() {
 			return false
 		}
 		drained = drained || n.State == "draining"
@@ -364,7 +371,7 @@ func verdict(o *state.Overview) (word, text string) {
 	var away []string
 	for _, n := range o.Nodes {
 		switch {
-		case n.State == "ok" || n.State == "degraded" || n.State == "draining":
+		case n.Answers() || n.State == "draining":
 			up++
 			if n.Store == "" {
 				stores++

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -111,11 +112,19 @@ type lines struct {
 func (l *lines) why(most int) string {
 	switch {
 	case l.rows == 0:
-		return fmt.Sprintf("There are more than %d rows. Only the first ones are read.", most)
+		return fmt.Sprintf("There are more than %s rows. Only the first ones are read.", grouped(most))
 	case l.rows == most:
 		return fmt.Sprintf("The first row has more than %d MB, which is too much to show.", maxAnswer>>20)
 	}
 	return fmt.Sprintf("The rows have more than %d MB. Only the first ones are read.", maxAnswer>>20)
+}
+
+// grouped writes a number below a million as the page does: 10,000.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
 // flushUntil flushes what is written until ctx ends.

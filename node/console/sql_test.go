@@ -86,6 +86,22 @@ func TestConsole_SQL(t *testing.T) {
 	if got := read(sqlServer(t, rows(3))(t.Context(), ask)); !strings.HasPrefix(got, head+row+row+`{"more":"There are more `) {
 		t.Errorf("more rows than wanted: %s", got)
 	}
+	none := func(_ context.Context, _ console.Statement, to console.Results) error {
+		if err := to.Columns([]state.SQLColumn{}); err != nil {
+			return err
+		}
+		if err := to.Row(nil); err != nil {
+			return err
+		}
+		return to.Done("SELECT 1")
+	}
+	if got := read(sqlServer(t, none)(t.Context(), ask)); got != `{"columns":[]}`+"\n[]\n"+`{"done":"SELECT 1"}`+"\n" {
+		t.Errorf("without columns: %s", got)
+	}
+	const thousand = `{"database":"d<b","sql":"q"}`
+	if got := read(sqlServer(t, rows(1001))(t.Context(), thousand)); !strings.Contains(got, "more than 1,000 rows.") {
+		t.Errorf("more rows than usual: %s", got[len(got)-200:])
+	}
 	long := func(_ context.Context, _ console.Statement, to console.Results) error {
 		for range 20 {
 			if err := to.Row([][]byte{make([]byte, 1<<20)}); err != nil {
@@ -121,6 +137,9 @@ func TestConsole_SQL(t *testing.T) {
 		{ask, []string{"Content-Type", "text/plain"}, 415},
 		{`{"database":"d","sql":"q","user":"root"}`, nil, 400},
 		{`{"sql":"q"}`, nil, 400},
+		{"{\"database\":\"d\",\"sql\":\"q\xff\"}", nil, 400},
+		{`{"database":"d","sql":"q"} {}`, nil, 400},
+		{`{"database":"d","sql":"q"}` + " \r\n\t", nil, 200},
 		{`{"database":"d","sql":"q","rows":10001}`, nil, 400},
 		{`{"database":"d","sql":"q","explain":"analyze"}`, nil, 400},
 		{`{"database":"d","sql":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 400},

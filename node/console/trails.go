@@ -23,7 +23,10 @@ type trails struct {
 		at     time.Time
 		begun  int64          // the first step of which there are values
 		before map[string]Use // by database, without those that were not used
-		of     map[string]*trail
+		// earlier is what before was until at.
+		earlier   map[string]Use
+		earlierAt time.Time
+		of        map[string]*trail
 	}
 }
 
@@ -74,7 +77,19 @@ func (t *trails) sample(now time.Time, used func(visit func(string, Use))) {
 			delete(t.mu.of, name) // nothing to draw any more, or the clock was set back
 		}
 	}
+	t.mu.earlier, t.mu.earlierAt = t.mu.before, t.mu.at
 	t.mu.at, t.mu.before = now, after
+}
+
+// earlierUse returns what was done in databases until some moment within the last two steps, or nil if that is not
+// known yet. The caller must not change it.
+func (t *trails) earlierUse() (map[string]Use, time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.earlier != nil {
+		return t.mu.earlier, t.mu.earlierAt
+	}
+	return t.mu.before, t.mu.at
 }
 
 func (x *trail) add(at int64, writes, feed float32) {

@@ -31,6 +31,9 @@ func TestConsole_Lines(t *testing.T) {
 		if err != nil || len(page.Rows) != 3 {
 			t.Fatal(page, err)
 		}
+		if w := page.Rows[1].Writes; w != 15 { // since 30 seconds ago, of which the nodes have counted 15
+			t.Errorf("%v writes per second where nobody has looked before", w)
+		}
 		line := page.Rows[1].WriteLine
 		if line == nil || line.Top != 30 || len(line.Heights) != state.LinePoints {
 			t.Fatalf("line %+v", line)

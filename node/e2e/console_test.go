@@ -358,7 +358,9 @@ func TestConsole_Absent(t *testing.T) {
 	p.WaitText("Last events")
 	for view, want := range map[string]string{"databases/nodb": "There is no such database.",
 		"databases/NoDB": "There is no such database.", "nodes/nobody": "There is no such node.",
-		"nosuchview": "There is no such view.", "constructor": "There is no such view."} {
+		"databases/nodb/feeds/0": "There is no such database.", "databases/orders/feeds/99": "There is no such shard.",
+		"databases/orders/feeds/abc": "Shard abc of orders There is no such shard.",
+		"nosuchview":                 "There is no such view.", "constructor": "There is no such view."} {
 		p.Eval(`location.hash = '#/`+view+`'`, nil)
 		p.WaitText(want)
 		var buttons int
@@ -499,8 +501,10 @@ func TestConsole_SQL(t *testing.T) {
 	if doc := string(c.do("GET", "/orders/new", "").body); strings.Contains(doc, `"n"`) {
 		t.Errorf("stored is %s", doc)
 	}
+	run("SELECT FROM docs LIMIT 2")
+	p.WaitText("2 rows without columns")
 	run("SELECT a.id FROM docs a, changes b")
-	p.WaitText("There are more than 1000 rows")
+	p.WaitText("There are more than 1,000 rows")
 
 	set(p, editor, "SELECT seq FROM changes_follow")
 	press(p, "#view", "Run")

@@ -89,9 +89,9 @@ func TestConsole_Delete(t *testing.T) {
 	node := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
 	c := node.as("anna:secret")
 	c.ok("PUT", "/conf", "")
-	for _, id := range []string{"one", "all", "left", "old"} {
+	for _, id := range []string{"one", "all", "gone", "edits", "left", "old"} {
 		for _, rev := range []string{"aaa", "bbb", "ccc"} {
-			if rev == "aaa" || id == "one" || id == "all" {
+			if rev == "aaa" || id != "left" && id != "old" {
 				c.ok("POST", "/conf/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"`+id+`","_rev":"1-`+rev+`","v":"`+rev+`"}]}`)
 			}
 		}
@@ -108,6 +108,7 @@ func TestConsole_Delete(t *testing.T) {
 	press(p, "#ask", "Delete only this one")
 	p.WaitText("Revision 1-ccc is deleted. Readers get 1-bbb now.")
 	p.Wait(heard + `.includes('Readers get 1-bbb now.')`)
+	p.Wait(`document.activeElement.id === 'view'`) // the button that was pressed at first has gone
 	if got := c.object("GET", "/conf/one?conflicts=true", ""); got["v"] != "bbb" || fmt.Sprint(got["_conflicts"]) != "[1-aaa]" {
 		t.Errorf("without the winner it is %v", got)
 	}
@@ -118,6 +119,41 @@ func TestConsole_Delete(t *testing.T) {
 	if status := c.status("GET", "/conf/all", ""); status != 404 {
 		t.Errorf("with all revisions deleted it is answered with %d", status)
 	}
+	// What others delete meanwhile.
+	page("gone")
+	press(p, "#view", "Delete")
+	p.WaitText("gone has 2 conflicting revisions: 1-bbb, 1-aaa. If only 1-ccc is deleted, 1-bbb is the winner")
+	c.ok("DELETE", "/conf/gone?rev=1-bbb", "")
+	press(p, "#ask", "Delete only this one")
+	p.WaitText("The revisions have changed meanwhile, and nothing was done. gone has 1 conflicting revision: 1-aaa. " +
+		"If only 1-ccc is deleted, 1-aaa is the winner")
+	p.WaitText("1 conflict ")
+	c.ok("DELETE", "/conf/gone?rev=1-ccc", "")
+	press(p, "#ask", "Delete only this one")
+	p.WaitText("Revision 1-ccc is deleted already, and readers get 1-aaa. Nothing was done")
+	p.Wait(`document.activeElement.textContent === 'Delete only this one'`)
+	press(p, "#ask", "Cancel")
+	p.WaitText("Revision 1-aaa is stored meanwhile.")
+	press(p, "#view", "Reload")
+	p.Wait(editor + `.value.includes('aaa')`)
+	press(p, "#view", "Delete")
+	p.WaitText("gone is deleted. Revisions stay until compaction.")
+	c.ok("DELETE", "/conf/gone?rev=1-aaa", "")
+	press(p, "#ask", "Delete")
+	p.WaitText("gone is deleted already. Nothing was done")
+	press(p, "#ask", "Cancel")
+	p.Wait(`document.activeElement !== document.body`)
+
+	page("edits")
+	p.Eval(editor+`.value = `+editor+`.value.replace('ccc', 'mine')`, nil)
+	press(p, "#view", "Delete")
+	p.WaitText("If only 1-ccc is deleted, 1-bbb is the winner: readers get it then. Revisions stay until compaction. " +
+		"Edits that are not saved are lost.")
+	press(p, "#ask", "Delete only this one")
+	p.WaitText("Save your edits first, or reload the document.")
+	press(p, "#ask", "Delete all 3 revisions")
+	p.Wait(heard + ` === 'edits is deleted.' && location.hash === '#/databases/conf/docs'`)
+
 	page("left")
 	press(p, "#view", "Delete")
 	p.WaitText("left is deleted. Revisions stay until compaction.")

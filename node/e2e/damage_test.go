@@ -133,7 +133,7 @@ func TestProgram_DamagedBlock(t *testing.T) {
 	if n := c.object("GET", "/saved", "")["doc_count"]; fmt.Sprint(n) != fmt.Sprint(401-lost) {
 		t.Errorf("%v documents of 401 were saved, %d listed", n, lost)
 	}
-	if n := strings.Count(p.stderr.String(), `"what a block held`); n > 1 {
+	if n := strings.Count(p.stderr.whole(), `"what a block held`); n > 1 {
 		t.Errorf("the log says it %d times", n)
 	}
 	p.stop(syscall.SIGTERM)

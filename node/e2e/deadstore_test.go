@@ -245,6 +245,9 @@ func (s *deadStore) gone(how string) {
 	timely("what the console shows", func() error {
 		return s.says("/_dashboard/api/overview", `its store does not answer`)
 	})
+	timely("the node's state in the console", func() error {
+		return s.says("/_dashboard/api/nodes", `"state":"unavailable"`)
+	})
 	timely("the console", func() error { return s.says("/_dashboard/", "<title>Divan") })
 	wg.Wait()
 	if _, err := exec.LookPath("chromium"); err == nil {

@@ -212,7 +212,7 @@ func TestDemo_arguments(t *testing.T) {
 		{[]string{"-http-port", "0"}, 1, "no port 0"},
 	} {
 		p := launch(t, t.TempDir(), append([]string{"demo"}, c.args...)...)
-		if status := p.wait(startTimeout); status != c.status || !strings.Contains(p.stderr.String(), c.want) {
+		if status := p.wait(startTimeout); status != c.status || !strings.Contains(p.stderr.whole(), c.want) {
 			t.Errorf("divan demo %q: %d %s", c.args, status, p.stderr)
 		}
 	}

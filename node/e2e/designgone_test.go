@@ -57,7 +57,7 @@ func TestIndex_EndsWithItsDesignDocument(t *testing.T) {
 			return !strings.Contains(string(c.do("GET", "/_actors", "").body), `"warm:`+name) &&
 				!strings.Contains(string(c.do("GET", "/_actors", "").body), `/database:`+name+`/`)
 		})
-		for line := range strings.Lines(p.stderr.String()) {
+		for line := range strings.Lines(p.stderr.whole()) {
 			// The disk of the machine may be nearly full, which is none of the index's business.
 			if (strings.Contains(line, `"WARN"`) || strings.Contains(line, `"ERROR"`)) &&
 				!strings.Contains(line, `"event":"disk_low"`) {

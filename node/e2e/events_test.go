@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 type eventPage struct {
-	Events  []struct{ Kind, Text, Member, Database, User, Node, Detail string }
+	Events  []event
 	Stories []story
 	Absent  []struct{ Node string }
 	Next    string
@@ -20,6 +21,12 @@ type eventPage struct {
 func (c *client) events(search string) (p eventPage) {
 	c.into("/_dashboard/api/events?search="+url.QueryEscape(search), &p)
 	return p
+}
+
+type event struct {
+	Kind, Text, Member, Database, User, Node, Detail string
+	Also                                             []string
+	Repeated                                         int
 }
 
 type story struct{ Title, Text, Member string }
@@ -32,6 +39,67 @@ func (c *client) storyOf(member string) story {
 		}
 	}
 	return story{}
+}
+
+// Attempts during a lockout are counted with the wrong passwords before, also those with the right password.
+func TestEvents_Lockout(t *testing.T) {
+	p := start(t, t.TempDir(), "-admin", "anna:secret")
+	anna := p.as("anna:secret")
+	anna.ok("PUT", "/_users/org.couchdb.user:ben", `{"name":"ben","type":"user","roles":[],"password":"weak"}`)
+	const wrong, locked = 5, 40
+	for n := range wrong + locked {
+		if status := p.as(fmt.Sprintf("ben:guess%d", n)).do("GET", "/", "").status; n < wrong && status != 401 ||
+			n >= wrong && status != 403 {
+			t.Fatalf("guess %d is answered with %d", n, status)
+		}
+	}
+	p.as("ben:weak").do("GET", "/", "")
+	events, repeated := 0, 0
+	for _, e := range anna.events("").Events {
+		if e.Kind == "login_refused" && e.User == "ben" {
+			events, repeated = events+1, repeated+e.Repeated
+		}
+	}
+	if events != wrong || repeated != locked+1 {
+		t.Errorf("%d events and %d repetitions", events, repeated)
+	}
+	if lines := strings.Count(p.stderr.whole(), "authentication failed"); lines != wrong {
+		t.Errorf("%d lines in the log", lines)
+	}
+}
+
+// A user who tries to do something in the console without the right to it is told, with who that is.
+func TestEvents_NotAllowed(t *testing.T) {
+	p := start(t, t.TempDir(), "-admin", "anna:secret")
+	anna, dave := p.as("anna:secret"), p.as("dave:weak")
+	anna.ok("PUT", "/_users/org.couchdb.user:dave", `{"name":"dave","type":"user","roles":[],"password":"weak"}`)
+	anna.ok("PUT", "/db", "")
+	token := anna.object("GET", "/_dashboard/api/token", "")["token"].(string)
+	header := []string{"X-Divan-Token", token, "Content-Type", "application/json", "X-Divan-Delete-Database", "db"}
+	for range 20 {
+		for path, want := range map[string]int{"POST /_dashboard/api/act": 401, "POST /_dashboard/api/sql": 401,
+			"DELETE /_dashboard/couch/db": 403} {
+			method, path, _ := strings.Cut(path, " ")
+			if r := dave.do(method, path, `{"do":"drain","node":"x"}`, header...); r.status != want {
+				t.Fatalf("%s: %d %s", path, r.status, r.body)
+			}
+		}
+	}
+	var got []string
+	for _, e := range anna.events("dave").Events {
+		if e.Kind == "action_refused" && e.User == "dave" {
+			got = append(got, fmt.Sprint(e.Text, ", ", e.Repeated))
+		}
+	}
+	slices.Sort(got)
+	const text = "not allowed to dave from 127.0.0.1: %s of the console; it had the token of anna, 19"
+	if want := []string{fmt.Sprintf(text, "SQL"), fmt.Sprintf(text, "a write"),
+		fmt.Sprintf(text, "an action")}; !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+	if lines := strings.Count(p.stderr.whole(), "an action was refused"); lines != 3 {
+		t.Errorf("%d lines in the log", lines)
+	}
 }
 
 // The others tell the story of a killed node: when it was last heard, when it was given up, what moved where.
@@ -118,7 +186,7 @@ func TestEvents_Death(t *testing.T) {
 	}
 	// The log has the event, and not each connection that was lost.
 	for _, i := range []int{0, 2} {
-		for line := range strings.Lines(c.nodes[i].stderr.String()) {
+		for line := range strings.Lines(c.nodes[i].stderr.whole()) {
 			if strings.Contains(line, `"lib":"protoactor"`) {
 				t.Errorf("node%d logs %s", i, line)
 			}
@@ -229,7 +297,7 @@ func TestEvents_Deeds(t *testing.T) {
 			t.Errorf("no event %q in %s", want, text)
 		}
 	}
-	log := n.stderr.String()
+	log := n.stderr.whole()
 	for _, secret := range []string{"hunter2", "s3cret", "wrong1"} {
 		if strings.Contains(text, secret) || strings.Contains(log, secret) {
 			t.Errorf("%s is shown", secret)
@@ -358,7 +426,7 @@ func TestEvents_Paused(t *testing.T) {
 	if s.Title != "node1 was paused and is back" || !strings.Contains(s.Text, ", given up ") {
 		t.Errorf("the story is %+v", s)
 	}
-	if strings.Contains(fmt.Sprint(paused.stderr), "does not answer") {
+	if strings.Contains(paused.stderr.whole(), "does not answer") {
 		t.Errorf("its log accuses others: %s", fmt.Sprint(paused.stderr))
 	}
 }

@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -64,5 +66,117 @@ func TestEvents_restartedInOutage(t *testing.T) {
 	stories := told()
 	if !slices.ContainsFunc(stories, func(s outage) bool { return slices.Contains(s.Stores, "node2") }) {
 		t.Errorf("nobody tells of node2: %+v", stories)
+	}
+}
+
+// A node that hangs while a member is forgotten forgets it later, and no node needs attention because of that member.
+func TestEvents_Forgotten(t *testing.T) {
+	mostlyWaits(t)
+	c := startCluster(t, 4)
+	for i := range 4 {
+		eventually(t, "every node sees every other", 20*time.Second, func() bool {
+			return c.statuses(i) == "node0 alive, node1 alive, node2 alive, node3 alive"
+		})
+	}
+	one := c.nodes[0].client()
+	eventually(t, "all answer", 20*time.Second, func() bool { return len(one.events("").Absent) == 0 })
+	c.nodes[3].kill()
+	for i := range 3 {
+		eventually(t, "node3 is given up", 20*time.Second, func() bool {
+			return c.statuses(i) == "node0 alive, node1 alive, node2 alive, node3 left"
+		})
+	}
+	needsAttention := func(i int) bool {
+		var o struct{ Attention []struct{ Text string } }
+		c.nodes[i].client().into("/_dashboard/api/overview", &o)
+		return strings.Contains(fmt.Sprint(o.Attention), "node3")
+	}
+	if !needsAttention(0) {
+		t.Error("a dead node needs no attention")
+	}
+	suspend(t, c.nodes[2].cmd.Process)
+	var token struct{ Token string }
+	one.into("/_dashboard/api/token", &token)
+	r := one.do("POST", "/_dashboard/api/act", `{"do":"forget","member":"node3"}`, "X-Divan-Token", token.Token)
+	resume(t, c.nodes[2].cmd.Process)
+	if r.status != 503 || !strings.Contains(string(r.body), "node2") {
+		t.Errorf("forgetting with a node that hangs: %d %s", r.status, r.body)
+	}
+	for i := range 3 {
+		eventually(t, "node3 is forgotten", 30*time.Second, func() bool {
+			return c.statuses(i) == "node0 alive, node1 alive, node2 alive" && !needsAttention(i) &&
+				c.nodes[i].client().storyOf("node3").Title == "node3 did not answer and was forgotten"
+		})
+	}
+}
+
+// Each outage of the node with the store is told in a story of its own, with the outage of the store, which the stories
+// of other nodes that went meanwhile do not tell again.
+func TestEvents_twice(t *testing.T) {
+	needEmbedded(t)
+	mostlyWaits(t)
+	c := startCluster(t, 3)
+	one := c.nodes[1].client()
+	const all = "node0 alive, node1 alive, node2 alive"
+	eventually(t, "node1 sees the others", 20*time.Second, func() bool { return c.statuses(1) == all })
+	first := c.nodes[0].cmd.Process
+	tells := func(kind string) (n int) {
+		for _, e := range one.events(kind).Events {
+			if e.Node == "node1" || slices.Contains(e.Also, "node1") {
+				n++
+			}
+		}
+		return n
+	}
+	away := func() {
+		_ = first.Signal(stopSignal)
+		eventually(t, "node0 is given up", 20*time.Second, func() bool {
+			return c.statuses(1) == "node0 left, node1 alive, node2 alive"
+		})
+		eventually(t, "the store is lost", 20*time.Second, func() bool { return tells("store_lost") > tells("store_back") })
+	}
+	back := func(also ...int) {
+		_ = first.Signal(continueSignal)
+		for _, i := range also {
+			c.start(i)
+		}
+		eventually(t, "node0 is back", 20*time.Second, func() bool { return c.statuses(1) == all })
+	}
+	away()
+	back()
+	eventually(t, "the store is back", 20*time.Second, func() bool { return tells("store_lost") == tells("store_back") })
+	away()
+	c.nodes[2].kill()
+	back(2)
+	var page struct {
+		Stories []struct {
+			Member, Text string
+			Over         bool
+			Lines        []struct{ At time.Time }
+		}
+	}
+	eventually(t, "all outages are over", 30*time.Second, func() bool {
+		page.Stories = nil
+		one.into("/_dashboard/api/events", &page)
+		for _, s := range page.Stories {
+			if !s.Over {
+				return false
+			}
+		}
+		return len(page.Stories) > 2
+	})
+	var told []string
+	for _, s := range page.Stories {
+		if s.Member != "node2" && !strings.Contains(s.Text, "given up") {
+			continue // a member that did not answer for a moment, on a machine with much to do
+		}
+		told = append(told, fmt.Sprint(s.Member, strings.Count(s.Text, "without store"), strings.Count(s.Text, "back")))
+		if !slices.IsSortedFunc(s.Lines, func(a, b struct{ At time.Time }) int { return a.At.Compare(b.At) }) {
+			t.Errorf("not in order: %+v", s)
+		}
+	}
+	slices.Sort(told)
+	if want := []string{"node01 1", "node01 1", "node20 1"}; !slices.Equal(told, want) {
+		t.Errorf("told %q: %+v", told, page.Stories)
 	}
 }

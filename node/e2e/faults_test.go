@@ -119,7 +119,7 @@ func startDamaged(t *testing.T, dir, attachment string, table bool) (outcome str
 	defer p.kill()
 	line, err := p.stdout.next(startTimeout)
 	if err != nil {
-		if status := p.wait(startTimeout); status != 1 || !strings.Contains(p.stderr.String(), "is damaged: ") {
+		if status := p.wait(startTimeout); status != 1 || !strings.Contains(p.stderr.whole(), "is damaged: ") {
 			return "", fmt.Errorf("exit status %d: %s", status, p.stderr)
 		}
 		return "refused", nil

@@ -71,11 +71,11 @@ func TestProgram_DataDirectory(t *testing.T) {
 	}
 	defer os.RemoveAll(inMemory)
 	p := start(t, inMemory)
-	if !strings.Contains(p.stderr.String(), "suspiciously fast") {
+	if !strings.Contains(p.stderr.whole(), "suspiciously fast") {
 		t.Errorf("the log does not mention the disk:\n%s", p.stderr)
 	}
 	p.stop(syscall.SIGTERM)
-	if p = start(t, inMemory); strings.Contains(p.stderr.String(), "suspiciously fast") {
+	if p = start(t, inMemory); strings.Contains(p.stderr.whole(), "suspiciously fast") {
 		t.Errorf("the log mentions the disk again:\n%s", p.stderr)
 	}
 }

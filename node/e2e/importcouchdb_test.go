@@ -62,7 +62,7 @@ func TestImportCouchDB(t *testing.T) {
 	if code := again.wait(2 * time.Minute); code != 0 {
 		t.Fatalf("it exits with %d:\n%s", code, again.stderr)
 	}
-	said := again.stderr.String()
+	said := again.stderr.whole()
 	for _, says := range []string{"db: 10001 documents (", "of 4 databases)"} {
 		if !strings.Contains(said, says) {
 			t.Errorf("the command does not say %q:\n%s", says, said)
@@ -130,7 +130,7 @@ func TestImportCouchDB_refused(t *testing.T) {
 		if code := p.wait(time.Minute); code != 1 {
 			t.Errorf("%s run exits with %d", which, code)
 		}
-		said := p.stderr.String()
+		said := p.stderr.whole()
 		for _, says := range []string{`db: document "big" did not arrive`, "db: 1201 documents (",
 			"db: 1 document did not arrive"} {
 			if !strings.Contains(said, says) {
@@ -229,7 +229,7 @@ func TestImportCouchDB_interrupted(t *testing.T) {
 	if code != 1 {
 		t.Errorf("it exits with %d", code)
 	}
-	said := p.stderr.String()
+	said := p.stderr.whole()
 	for _, says := range []string{"db: interrupted; the node has ", "not begun: later\n",
 		"divan: interrupted; the node does not go on by itself; the same command continues where it was\n"} {
 		if !strings.Contains(said, says) {
@@ -274,7 +274,7 @@ func TestImportCouchDB_restart(t *testing.T) {
 			}
 			release()
 			eventually(t, "the command notices that the node is away", 20*time.Second, func() bool {
-				said := p.stderr.String() // on a slow machine the first request may have been served for long
+				said := p.stderr.whole() // on a slow machine the first request may have been served for long
 				return strings.Contains(said, "the node does not answer; waiting for it, up to 30s") ||
 					strings.Contains(said, "the node broke off a request")
 			})
@@ -287,7 +287,7 @@ func TestImportCouchDB_restart(t *testing.T) {
 			if s := p.stdout.String(); s != sum {
 				t.Errorf("it prints %q, want %q", s, sum)
 			}
-			if said := p.stderr.String(); !strings.Contains(said, "the node answers again") {
+			if said := p.stderr.whole(); !strings.Contains(said, "the node answers again") {
 				t.Errorf("it says:\n%s", said)
 			}
 		})

@@ -88,3 +88,58 @@ func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
 		return err == nil && ended
 	})
 }
+
+// Builds that take long let others have the node's workers in turn, those of other databases first, and then go on
+// where they were. They end a batch of very slow documents early for that.
+func TestJobs_Turns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	mostlyWaits(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("views: {workers: 2}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, dir)
+	c := p.client()
+	var docs strings.Builder
+	for j := range 1000 {
+		fmt.Fprintf(&docs, `,{"_id":"doc-%06d","n":%d}`, j, j)
+	}
+	for _, db := range []string{"/slow", "/quick"} {
+		c.ok("PUT", db, "")
+		c.ok("POST", db+"/_bulk_docs", `{"docs":[`+docs.String()[1:]+`]}`)
+	}
+	conn := connect(t, p, "slow", "me")
+	count := func(of string) (n int) {
+		t.Helper()
+		err := conn.QueryRow(t.Context(), "SELECT "+of+" FROM divan.jobs WHERE id LIKE 'slow/%'").Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for i := range 4 {
+		c.ok("PUT", fmt.Sprintf("/slow/_design/%d", i), fmt.Sprintf(
+			`{"views":{"v":{"map":"function (doc) { for (var i = 0, x = %d; i < 1e6; i++) x += i %% 7; emit(doc.n, x) }"}}}`, i))
+		c.ok("GET", fmt.Sprintf("/slow/_design/%d/_view/v?update=lazy", i), "")
+	}
+	eventually(t, "two slow builds have begun", time.Minute, func() bool { return count("count(progress)") == 2 })
+	c.ok("PUT", "/quick/_design/d", `{"views":{"v":{"map":"function (doc) { if (doc.n % 100 === 0) emit(doc.n) }"}}}`)
+	if rows := c.object("GET", "/quick/_design/d/_view/v", "")["rows"].([]any); len(rows) != 10 {
+		t.Errorf("%d rows", len(rows))
+	}
+	if n := count("count(progress)"); n > 3 {
+		t.Errorf("%d slow builds had a worker before the quick one", n)
+	}
+	const done = "coalesce(sum((progress->>'changes_done')::int), 0)::int"
+	before := count(done)
+	if before == 0 || before >= 4000 {
+		t.Errorf("when the quick build is done, the slow ones have %d documents", before)
+	}
+	eventually(t, "all slow builds go on", 2*time.Minute, func() bool {
+		return count("count(progress)") == 4 && count(done) > before
+	})
+	c.ok("DELETE", "/slow", "")
+	p.stop(syscall.SIGTERM)
+}

@@ -45,7 +45,7 @@ func degradedBy(t *testing.T, p *process, reason string) {
 		}
 	}
 	eventually(t, "the log says "+reason, 20*time.Second, func() bool {
-		return strings.Contains(p.stderr.String(), name+": ")
+		return strings.Contains(p.stderr.whole(), name+": ")
 	})
 }
 
@@ -55,7 +55,7 @@ func refuses(t *testing.T, p *process) {
 	if code := p.wait(startTimeout); code != 1 {
 		t.Errorf("exit status %d", code)
 	}
-	text := strings.TrimSpace(p.stderr.String())
+	text := strings.TrimSpace(p.stderr.whole())
 	last := text[strings.LastIndex(text, "\n")+1:]
 	if !regexp.MustCompile(`^divan: .*another node is called twin and answers at 127\.0\.0\.1:\d+: ` +
 		`give this one a unique name$`).MatchString(last) {
@@ -93,9 +93,9 @@ func TestMisjoined(t *testing.T) {
 	})
 	// The log of the node that was called says so too, in its words and not in those of a library.
 	eventually(t, "the log of the first node says so too", 60*time.Second, func() bool {
-		return strings.Contains(first.stderr.String(), `"msg":"a node has another secret","event":"wrong_secret"`)
+		return strings.Contains(first.stderr.whole(), `"msg":"a node has another secret","event":"wrong_secret"`)
 	})
-	if log := first.stderr.String(); strings.Contains(log, "decrypt") || strings.Contains(log, "not encrypted") {
+	if log := first.stderr.whole(); strings.Contains(log, "decrypt") || strings.Contains(log, "not encrypted") {
 		t.Errorf("its log has a library's words for it:\n%s", log)
 	}
 }
@@ -155,17 +155,35 @@ func TestMisjoined_Name_silent(t *testing.T) {
 	}
 	one := readyNode(t, twin(""))
 	refuses(t, yamlNode(t, twin("another")))
-	signal := func(s os.Signal) {
-		if err := one.cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	signal(stopSignal)
+	suspend(t, one.cmd.Process)
 	two := readyNode(t, twin(""))
-	signal(continueSignal)
-	degradedBy(t, one, "name_clash: another node is called twin too, and answers at "+two.ready["gossip"])
+	resume(t, one.cmd.Process)
+	degradedBy(t, one, "name_clash: another node is called twin too, and answers at "+two.ready["gossip"]+
+		", so that this one is not a member")
+	type overview struct {
+		Text      string
+		Nodes     []struct{ Name string }
+		Attention []struct{ Text string }
+	}
+	var o overview
+	one.client().into("/_dashboard/api/overview", &o)
+	if o.Text != "this node is not a member, because another one is called twin too" || len(o.Nodes) != 1 {
+		t.Errorf("it says %+v", o)
+	}
+	eventually(t, "the others say so once", 20*time.Second, func() bool {
+		for _, p := range []*process{first, two} {
+			var o overview
+			p.client().into("/_dashboard/api/overview", &o)
+			if said := strings.Count(fmt.Sprint(o.Attention), "two nodes are called twin, one of which answers at "); said > 1 {
+				t.Fatalf("they say it %d times: %+v", said, o.Attention)
+			} else if said == 0 {
+				return false
+			}
+		}
+		return true
+	})
 	eventually(t, "its log says so once", 60*time.Second, func() bool {
-		return strings.Count(one.stderr.String(), `"msg":"two nodes have the same name","event":"name_clash"`) == 1
+		return strings.Count(one.stderr.whole(), `"msg":"two nodes have the same name","event":"name_clash"`) == 1
 	})
 	refuses(t, yamlNode(t, twin("")))
 	two.kill()
@@ -245,7 +263,7 @@ func TestStorageTLS(t *testing.T) {
 			"is on another machine",
 	} {
 		p := yamlNode(t, text+"\nadmins: {a: '"+hashOfSecret+"'}")
-		if code := p.wait(startTimeout); code != 2 || !strings.Contains(p.stderr.String(), want) {
+		if code := p.wait(startTimeout); code != 2 || !strings.Contains(p.stderr.whole(), want) {
 			t.Errorf("%s: status %d, %s", text, code, p.stderr)
 		}
 	}
@@ -330,7 +348,7 @@ func TestSecrets_Rotated(t *testing.T) {
 			}
 			hear(what)
 			for i := range 3 {
-				if log := c.nodes[i].stderr.String(); strings.Contains(log, "gossip_secret") ||
+				if log := c.nodes[i].stderr.whole(); strings.Contains(log, "gossip_secret") ||
 					strings.Contains(log, "other side has another") {
 					t.Errorf("%s: the log of node%d says\n%s", what, i, log)
 				}

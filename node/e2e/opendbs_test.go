@@ -47,7 +47,7 @@ func TestHTTP_OpenDatabases(t *testing.T) {
 	p = start(t, dir)
 	admin, nobody := p.as("root:sesame"), p.client()
 	nobody.reasonsUntil("after a start", count("2 databases were "))
-	if log := p.stderr.String(); !strings.Contains(log, "earlier, early") {
+	if log := p.stderr.whole(); !strings.Contains(log, "earlier, early") {
 		t.Errorf("the log does not name them: %s", log)
 	}
 	if text := string(nobody.do("GET", "/_up", "").body); strings.Contains(text, "early") {

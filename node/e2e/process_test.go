@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +25,7 @@ type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdout *lines
-	stderr *lines
+	stderr *written
 	exited chan struct{} // closed when the process has ended, after err is set
 	err    error
 
@@ -47,18 +48,22 @@ func launchWith(t *testing.T, stdin io.Reader, dir string, args ...string) *proc
 // launchBinary starts a binary other than the one under test.
 func launchBinary(t *testing.T, binary string, stdin io.Reader, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), stderr: newLines(),
-		exited: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdin = dir, stdin
 	p.cmd.Env = append(withoutDivan(os.Environ()), storeEnvironment(dir, args)...)
-	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	p.stderr = &written{stderr.Name()}
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		p.err = p.cmd.Wait()
 		p.stdout.end()
-		p.stderr.end()
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
@@ -162,6 +167,29 @@ func (p *process) running() bool {
 	}
 }
 
+// written is what a process writes to a file. Unlike what comes through a pipe, all of it is there as soon as the
+// process goes on: a test can read what was logged before the answer to a request.
+type written struct{ path string }
+
+// whole returns everything so far.
+func (w *written) whole() string {
+	text, err := os.ReadFile(w.path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// String returns the end, for messages.
+func (w *written) String() string { return tail(w.whole()) }
+
+func tail(text string) string {
+	if len(text) > 8000 {
+		text = "[...]" + text[len(text)-8000:]
+	}
+	return text
+}
+
 // lines receives a process's output. It keeps everything and hands lines out as they arrive.
 type lines struct {
 	mu  sync.Mutex
@@ -198,11 +226,7 @@ func (l *lines) end() { l.in.Close() }
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text := l.all.String()
-	if len(text) > 8000 {
-		text = "[...]" + text[len(text)-8000:]
-	}
-	return text
+	return tail(l.all.String())
 }
 
 func (l *lines) next(atMost time.Duration) (string, error) {

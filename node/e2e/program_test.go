@@ -40,6 +40,15 @@ func TestProgram_ReadyLine(t *testing.T) {
 	}
 }
 
+// A name cannot move the cursor of the terminal where the node is started.
+func TestProgram_StrangeName(t *testing.T) {
+	p := start(t, t.TempDir(), "-name", "a\u009b2J\u202eb")
+	if line := p.stdout.String(); !strings.HasPrefix(line, `divan ready name="a\u009b2J\u202eb" http=127.0.0.1:`) {
+		t.Errorf("ready line %q", line)
+	}
+	p.stop(syscall.SIGTERM)
+}
+
 // Endless feeds must not delay the end of the process.
 func TestProgram_StopsUnderLoad(t *testing.T) {
 	p := start(t, t.TempDir())
@@ -146,7 +155,7 @@ func TestProgram_RefusesToStart(t *testing.T) {
 			if out := p.stdout.rest(); out != "" {
 				t.Errorf("standard output: %q", out)
 			}
-			text := strings.TrimSpace(p.stderr.String())
+			text := strings.TrimSpace(p.stderr.whole())
 			got := strings.Split(text, "\n")
 			if c.status == 1 && len(got) != 1 {
 				t.Errorf("not one line:\n%s", text)
@@ -172,7 +181,7 @@ func TestProgram_LogLevel(t *testing.T) {
 		c := p.client()
 		c.ok("GET", "/_all_dbs?"+what, "")
 		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if strings.Contains(p.stderr.String(), `"path":"/_all_dbs"`) {
+			if strings.Contains(p.stderr.whole(), `"path":"/_all_dbs"`) {
 				return true
 			}
 		}
@@ -307,7 +316,7 @@ func TestProgram_CheckEmbedded(t *testing.T) {
 			!strings.Contains(p.stdout.String(), "GB free") {
 			t.Errorf("%s: check exits with %d and prints %q, want %d and %q", when, code, p.stdout, status, want)
 		}
-		return p.stderr.String()
+		return p.stderr.whole()
 	}
 	files := func() (all []string) {
 		t.Helper()
@@ -380,7 +389,7 @@ func TestProgram_CheckStorage(t *testing.T) {
 	if status != 1 || !strings.Contains(p.stdout.String(), "directory a/b") {
 		t.Errorf("check of a dead cluster exits with %d and prints %q", status, p.stdout)
 	}
-	if said := p.stderr.String(); !strings.Contains(said, "does not answer") &&
+	if said := p.stderr.whole(); !strings.Contains(said, "does not answer") &&
 		!strings.Contains(said, "scripts/build-fdb") {
 		t.Errorf("check of a dead cluster says %q", said)
 	}
@@ -425,7 +434,7 @@ func TestProgram_Damage(t *testing.T) {
 		t.Errorf("the node exits with %d", status)
 	}
 	if !regexp.MustCompile(`(?m)^divan: .*the store in .* is damaged: .*; restore a backup`).MatchString(
-		p.stderr.String()) {
+		p.stderr.whole()) {
 		t.Errorf("it says:\n%s", p.stderr)
 	}
 }

@@ -22,7 +22,7 @@ func (p *process) finish(status int) string {
 	if code := p.wait(startTimeout); code != status {
 		p.t.Fatalf("%q exits with %d, want %d; standard error:\n%s", p.cmd.Args[1:], code, status, p.stderr)
 	}
-	return p.stderr.String()
+	return p.stderr.whole()
 }
 
 // startEmbedded starts a node on the embedded store, even if the tests use FoundationDB.
@@ -436,8 +436,8 @@ func TestExport_twice(t *testing.T) {
 			case code == 0:
 				written.Add(1)
 			case code != 1 ||
-				!strings.Contains(export.stderr.String(), "another export") &&
-					!strings.Contains(export.stderr.String(), "exists already"):
+				!strings.Contains(export.stderr.whole(), "another export") &&
+					!strings.Contains(export.stderr.whole(), "exists already"):
 				t.Errorf("it exits with %d and prints %q", code, export.stderr)
 			}
 		})

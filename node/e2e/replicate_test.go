@@ -126,8 +126,13 @@ func TestReplicate(t *testing.T) {
 	eventually(t, "the replication of a deleted document ends", 10*time.Second, func() bool {
 		return to.jobs() == 1
 	})
+	to.ok("PUT", "/_replicator/unreached", `{"source":"http://127.0.0.1:1/db","target":"db","continuous":true}`)
+	eventually(t, "a replication has failed", 40*time.Second, func() bool {
+		return to.scheduled()["unreached"].State == "crashing"
+	})
 	to.ok("DELETE", "/_replicator", "")
-	eventually(t, "those of a deleted database end", 20*time.Second, func() bool {
+	to.ok("PUT", "/_replicator", "") // without its documents
+	eventually(t, "those of a deleted database end, also one that waits for its next attempt", 20*time.Second, func() bool {
 		return to.jobs() == 0
 	})
 }

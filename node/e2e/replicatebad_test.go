@@ -279,7 +279,7 @@ func TestReplicate_hopeless(t *testing.T) {
 			t.Errorf("%s shows a password:\n%s", path, body)
 		}
 	}
-	text := node.stderr.String()
+	text := node.stderr.whole()
 	if strings.Contains(text, secret) {
 		t.Error("the log has a password")
 	}

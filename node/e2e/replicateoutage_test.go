@@ -7,13 +7,6 @@ import (
 	"time"
 )
 
-// whole returns all lines so far.
-func (l *lines) whole() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
 // While the store of a node does not answer, its log says so once, and not for each replication that cannot go on,
 // whether the node reaches its databases within the process or by its address. They do not fail because of it, however
 // few requests they may repeat, and go on when it answers. A replication whose source is another server is logged for

@@ -94,6 +94,14 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 			t.Errorf("%s: %v", c.src, err)
 		}
 	}
+	var told []string
+	for _, e := range p.as("root:sesame").events("not allowed to eve").Events {
+		told = append(told, strings.Replace(e.Text, e.Node, "NODE", 1))
+	}
+	if want := fmt.Sprintf("not allowed to eve: session %d on NODE ended; the session belongs to another user",
+		pid); len(told) != 4 || !slices.Contains(told, want) {
+		t.Errorf("events %q, want 4 and %q", told, want)
+	}
 	var done bool
 	if err := eve.QueryRow(t.Context(), "SELECT pg_cancel_backend(1)").Scan(&done); err != nil || done {
 		t.Errorf("nobody's: %v, %v", done, err)

@@ -127,7 +127,7 @@ func TestHTTP_CORSForEveryPage(t *testing.T) {
 	p := start(t, t.TempDir(), "-config",
 		writeYAML(t, "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n"))
 	everyPageMay(t, p.client())
-	if n := strings.Count(p.stderr.String(), everyPage); n != 1 {
+	if n := strings.Count(p.stderr.whole(), everyPage); n != 1 {
 		t.Errorf("%d warnings", n)
 	}
 }
@@ -137,7 +137,7 @@ func TestProgram_LogIsJSON(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	p.as("root:wrong").do("GET", "/", "")
 	p.stop(syscall.SIGTERM)
-	text := strings.TrimSpace(p.stderr.String())
+	text := strings.TrimSpace(p.stderr.whole())
 	if !strings.Contains(text, "authentication failed") {
 		t.Errorf("the log does not report a wrong password:\n%s", text)
 	}

@@ -45,7 +45,7 @@ func toolCORS(t *testing.T, modules string, node *process, c *client) {
 		}
 	}
 	everyPageMay(t, c)
-	if n := strings.Count(node.stderr.String(), everyPage); n != 1 {
+	if n := strings.Count(node.stderr.whole(), everyPage); n != 1 {
 		t.Errorf("%d warnings", n)
 	}
 }

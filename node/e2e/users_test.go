@@ -67,7 +67,7 @@ func TestHTTP_Users(t *testing.T) {
 			t.Errorf("%s shows a password: %s", path, text)
 		}
 	}
-	if strings.Contains(p.stderr.String(), "sesame") || strings.Contains(p.stderr.String(), "relax") {
+	if strings.Contains(p.stderr.whole(), "sesame") || strings.Contains(p.stderr.whole(), "relax") {
 		t.Error("the log shows a password")
 	}
 

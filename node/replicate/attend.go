@@ -20,10 +20,12 @@ var (
 )
 
 const (
-	// reportEvery is how often the figures of a run are written to its job.
-	reportEvery = 5 * time.Second
-	// filterEvery is how often a filter function is read again, since a replication with another one has another id.
-	filterEvery = time.Minute
+	// reportEvery is how often the figures of a run are written to its job, and pendingWithin how long the source may
+	// take to say for that how many changes are left.
+	reportEvery, pendingWithin = 5 * time.Second, 5 * time.Second
+	// reviewEvery is how often the document is read again, should its job not have been told of a change, and a filter
+	// function, since a replication with another one has another id.
+	reviewEvery = time.Minute
 	// lastCheckpoint bounds the checkpoint of a run that is stopped.
 	lastCheckpoint = 10 * time.Second
 	// drainWithin bounds it if the node is drained. It is short, since another node is to have the job within a second.
@@ -75,9 +77,18 @@ func (r *run) setCopying(on bool) {
 // watch returns why a run should end, or nil when it has ended or another worker has the job. What it waits for is
 // broken off with ctx.
 func (r *run) watch(ctx context.Context, ended <-chan struct{}, t *transfer.Run) error {
-	report := time.NewTicker(reportEvery)
+	report := time.NewTicker(r.m.reportEvery)
 	defer report.Stop()
-	filtered := time.Now()
+	reviewed := time.Now()
+	// A source that does not answer, or not well, must not delay the end of a run that fails, or whose job is gone.
+	asking, stopAsking := context.WithCancel(ctx)
+	var pending chan *int64 // nil while the source is not asked
+	defer func() {
+		stopAsking()
+		if pending != nil {
+			<-pending
+		}
+	}()
 	for {
 		job, changed, err := r.m.o.Store.Job(ctx, layer.ReplicationJobs, r.job.ID)
 		var news <-chan struct{}
@@ -106,7 +117,23 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}, t *transfer.Run)
 			end = transfer.ErrStopped
 		case <-news:
 		case <-report.C:
-			end = r.figures(ctx, t, &filtered)
+			if time.Since(reviewed) > reviewEvery {
+				reviewed = time.Now()
+				end = r.review(ctx)
+			}
+			switch now := t.Status(); {
+			case end != nil:
+			case r.isWellAgain(now):
+				r.rec.Errors = 0
+				end = r.lost(r.m.o.Store.Recovered(ctx, r.job, r.rec.encode()))
+			case pending == nil && r.hasFigures(ctx, now):
+				answer := make(chan *int64, 1)
+				pending = answer
+				go func() { answer <- pendingOf(asking, t, r.m.pendingWithin) }()
+			}
+		case left := <-pending:
+			pending = nil
+			end = r.figures(ctx, t.Status(), left)
 		}
 		if changed != nil {
 			changed.Cancel()
@@ -122,46 +149,58 @@ func (r *run) hasChanged(ctx context.Context) bool {
 	if r.doc == nil {
 		return false
 	}
-	_, doc, err := r.m.document(ctx, r.what.Database, r.what.Document)
+	_, doc, err := documentOf(ctx, r.m.o.Store, r.what)
 	return err == nil && (doc == nil || doc.Rev != r.doc.Rev)
 }
 
-// figures writes the figures of the run to its job, if they have changed. It returns an error if the run should end.
-func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time) error {
+// review reads again what describes the replication. It returns an error if the run should end.
+func (r *run) review(ctx context.Context) error {
 	if r.hasChanged(ctx) {
 		return errChanged
 	}
-	if r.spec.NeedsCode() && r.continuous && time.Since(*filtered) > filterEvery {
-		*filtered = time.Now()
+	if r.spec.NeedsCode() && r.continuous {
 		if id, err := r.m.ends.idOf(ctx, r.spec, r.user); err == nil && id != r.id {
 			r.m.o.Log.Info("a replication begins again, since its filter has changed", "replication", r.id.String(),
 				"now", id.String())
 			return transfer.ErrStopped
 		}
 	}
-	now := t.Status()
-	if r.isWellAgain(now) {
-		r.rec.Errors = 0
-		return r.lost(r.m.o.Store.Recovered(ctx, r.job, r.rec.encode()))
-	}
-	again := r.job.Failures > 0 && !r.job.Advanced && now.Trouble == "" && time.Since(r.began) > advancesAfter
-	r.job.Advanced = r.job.Advanced || again
-	if !again && r.rec.Stats != nil && *r.rec.Stats == now.Stats && bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) &&
-		bytes.Equal(r.rec.Recorded, now.Checkpointed) && r.rec.Trouble == now.Trouble {
-		return nil
-	}
+	return nil
+}
+
+// hasFigures reports whether the figures of the run have changed since they were written to its job. It logs a request
+// that has begun to fail.
+func (r *run) hasFigures(ctx context.Context, now transfer.Status) bool {
 	if now.Trouble != "" && now.Trouble != r.rec.Trouble {
 		r.m.o.Log.Log(ctx, r.level(ctx, slog.LevelWarn, now.Trouble),
 			"a request of a replication failed and is repeated", "replication", r.id.String(),
 			"database", r.what.Database, "document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target,
 			"error", now.Trouble)
 	}
-	var pending *int64
-	asked, cancel := context.WithTimeout(ctx, reportEvery)
+	return r.advances(now) || r.rec.Stats == nil || *r.rec.Stats != now.Stats ||
+		!bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) || !bytes.Equal(r.rec.Recorded, now.Checkpointed) ||
+		r.rec.Trouble != now.Trouble
+}
+
+// advances reports whether the run goes well for the first time since its job failed last.
+func (r *run) advances(now transfer.Status) bool {
+	return r.job.Failures > 0 && !r.job.Advanced && now.Trouble == "" && time.Since(r.began) > advancesAfter
+}
+
+// pendingOf asks the source how many changes are left. It returns nil if the source does not say it in time.
+func pendingOf(ctx context.Context, t *transfer.Run, within time.Duration) *int64 {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if n, err := t.Pending(asked); err == nil && n >= 0 {
-		pending = &n
+	if n, err := t.Pending(ctx); err == nil && n >= 0 {
+		return &n
 	}
+	return nil
+}
+
+// figures writes the figures of the run to its job. It returns an error if the run should end.
+func (r *run) figures(ctx context.Context, now transfer.Status, pending *int64) error {
+	again := r.advances(now)
+	r.job.Advanced = r.job.Advanced || again
 	r.rec.figures(now, pending)
 	err := r.m.o.Store.Report(ctx, r.job, r.rec.encode())
 	if err != nil && again {

@@ -109,7 +109,7 @@ func (r *run) read(ctx context.Context) (more bool, err error) {
 	if r.what.Document == "" {
 		r.user = layer.UserCtx{Name: r.what.User, Roles: r.what.Roles}
 	} else {
-		if r.db, r.doc, err = r.m.document(ctx, r.what.Database, r.what.Document); r.doc == nil || err != nil {
+		if r.db, r.doc, err = documentOf(ctx, r.m.o.Store, r.what); r.doc == nil || err != nil {
 			return false, err
 		}
 		if isTerminal(r.doc.Body) {
@@ -134,12 +134,14 @@ func (r *run) read(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// document reads a document. It is nil if there is none, or no such database.
-func (m *Manager) document(ctx context.Context, database, id string) (*layer.Database, *layer.Document, error) {
-	db, err := m.o.Store.Database(ctx, database)
+// documentOf reads the document that asks for a job. It is nil if there is none, or no such database.
+func documentOf(ctx context.Context, s *layer.Store, of layer.ReplicationJob) (
+	*layer.Database, *layer.Document, error,
+) {
+	db, err := s.Database(ctx, of.Database)
 	if err == nil {
 		var doc *layer.Document
-		if doc, err = db.Get(ctx, id, layer.GetOptions{}); err == nil && !doc.Deleted {
+		if doc, err = db.Get(ctx, of.Document, layer.GetOptions{}); err == nil && !doc.Deleted {
 			return db, doc, nil
 		}
 	}

@@ -2,10 +2,13 @@ package replicate
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/replicate/spec"
@@ -72,6 +75,8 @@ type Manager struct {
 	ends    *opener
 	listing listing
 
+	reportEvery, pendingWithin time.Duration // other ones in tests
+
 	mu      sync.Mutex
 	running map[string]*run // by job
 	changed func()          // set by Attach
@@ -92,7 +97,8 @@ func New(o Options) *Manager {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	m := &Manager{o: o, running: map[string]*run{}, changed: func() {}, listing: listing{turn: make(chan struct{}, 1)},
-		share: share{owns: func(string) bool { return true }, left: map[string]time.Time{}}}
+		share:       share{owns: func(string) bool { return true }, left: map[string]time.Time{}},
+		reportEvery: reportEvery, pendingWithin: pendingWithin}
 	m.ends = &opener{&m.o}
 	return m
 }
@@ -131,21 +137,22 @@ func (m *Manager) count(add func(*Counts)) {
 
 // Run looks from time to time whether jobs wait for a turn or belong on another node, until ctx ends. At its start and
 // whenever found receives, it looks for documents that have no job: of databases that were imported, or written by an
-// earlier version of Divan.
-func (m *Manager) Run(ctx context.Context, found <-chan struct{}) {
+// earlier version of Divan. Whenever deleted receives, it looks for jobs of databases that were deleted.
+func (m *Manager) Run(ctx context.Context, found, deleted <-chan struct{}) {
 	m.discover(ctx)
-	for {
-		t := time.NewTimer(m.o.Settings().Interval)
+	turns := time.NewTimer(m.o.Settings().Interval)
+	defer turns.Stop()
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			t.Stop()
-			return
 		case <-found:
 			m.discover(ctx)
-		case <-t.C:
+		case <-deleted:
+			m.release(ctx)
+		case <-turns.C:
 			m.rotate(ctx)
+			turns.Reset(m.o.Settings().Interval)
 		}
-		t.Stop()
 	}
 }
 
@@ -173,6 +180,32 @@ func (m *Manager) rotate(ctx context.Context) {
 		m.stopSome(excess-stopped, false)
 	}
 }
+
+// release resubmits the jobs of documents that were deleted with their database, on whatever node they run: whoever
+// works on them, or does so next, finds that there is nothing to do. If this node dies before, runs end at their next
+// review.
+func (m *Manager) release(ctx context.Context) {
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(releasedAtOnce)
+	for j, err := range m.o.Store.JobsOf(within, layer.ReplicationJobs, "") {
+		g.Go(func() error {
+			var what layer.ReplicationJob
+			if err != nil || json.Unmarshal(j.Data, &what) != nil || what.Document == "" || !live(&j) {
+				return err
+			}
+			if _, doc, err := documentOf(within, m.o.Store, what); err != nil || doc != nil {
+				return err
+			}
+			return m.o.Store.Enqueue(within, j.Type, j.ID, j.Data)
+		})
+	}
+	if err := g.Wait(); err != nil && ctx.Err() == nil {
+		m.o.Log.Log(ctx, m.o.storeLevel(ctx, err), "replications of deleted databases could not be ended", "error", err)
+	}
+}
+
+// releasedAtOnce is how many jobs are looked at at the same time.
+const releasedAtOnce = 32
 
 // stopSome stops up to n replications that are, or are not, continuous. It returns how many.
 func (m *Manager) stopSome(n int, continuous bool) (stopped int) {

@@ -66,7 +66,7 @@ func (m *Manager) cancel(ctx context.Context, id string, user layer.UserCtx) (*A
 		}
 		removed := false
 		if !replaced {
-			if removed, err = m.o.Store.RemoveJobWith(ctx, layer.ReplicationJobs, job.ID, job.Data); err != nil {
+			if removed, err = m.o.Store.RemoveJobLike(ctx, job); err != nil {
 				return nil, err
 			}
 		}
@@ -84,7 +84,7 @@ func (m *Manager) isReplaced(ctx context.Context, job *layer.Job, id string) (bo
 	if what.Document == "" {
 		return false, nil
 	}
-	_, doc, err := m.document(ctx, what.Database, what.Document)
+	_, doc, err := documentOf(ctx, m.o.Store, what)
 	if err != nil || doc == nil || isTerminal(doc.Body) || doc.Rev.String() == parseRecord(job.Progress).DocRev {
 		return false, err
 	}
@@ -93,14 +93,11 @@ func (m *Manager) isReplaced(ctx context.Context, job *layer.Job, id string) (bo
 
 // jobOf returns the job of a replication, or nil.
 func (m *Manager) jobOf(ctx context.Context, id string) (*layer.Job, error) {
-	holder, err := m.o.Store.Holder(ctx, layer.ReplicationJobs, id)
-	if err != nil {
-		return nil, err
+	job, err := m.o.Store.Holder(ctx, layer.ReplicationJobs, id)
+	if err != nil || job != nil {
+		return job, err
 	}
-	if holder == "" {
-		holder = layer.ReplicationJobID("", id) // it may not have begun
-	}
-	job, w, err := m.o.Store.Job(ctx, layer.ReplicationJobs, holder)
+	job, w, err := m.o.Store.Job(ctx, layer.ReplicationJobs, layer.ReplicationJobID("", id)) // it may not have begun
 	if w != nil {
 		w.Cancel()
 	}

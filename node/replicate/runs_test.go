@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -91,4 +93,57 @@ func openStore(t *testing.T) *layer.Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// A run that fails ends at once, also while its source is asked how many changes are left and does not answer.
+func TestManager_failsWhileSourceIsAsked(t *testing.T) {
+	s := openStore(t)
+	asked := make(chan struct{})
+	var once sync.Once
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/_changes") {
+			once.Do(func() { close(asked) })
+			<-r.Context().Done()
+			return
+		}
+		select {
+		case <-asked:
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(source.Close)
+	m := New(Options{Store: s, Node: "n", Settings: func() Settings {
+		return Settings{MaxJobs: 10, MaxHistory: 5, Interval: time.Minute, Defaults: spec.Defaults{
+			Protocols: []string{"http"}, Options: spec.Options{WorkerProcesses: 1, WorkerBatchSize: 10, HTTPConnections: 2,
+				ConnectionTimeout: time.Hour, CheckpointInterval: time.Minute}}}
+	}})
+	m.reportEvery, m.pendingWithin = 10*time.Millisecond, time.Hour
+	data := layer.ReplicationJob{User: "u", Request: []byte(
+		`{"source":"` + source.URL + `/a","target":"` + source.URL + `/b","continuous":true}`)}
+	if err := s.Enqueue(t.Context(), layer.ReplicationJobs, "j", data.Encode()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Claim(t.Context(), layer.ReplicationJobs, layer.Worker{Name: "n", Life: "1", Lease: time.Hour})
+	if err != nil || c.Job == nil {
+		t.Fatalf("no job: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		m.Replicate(t.Context(), nil, c.Job)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the run has not ended")
+	}
+	select {
+	case <-asked:
+	default:
+		t.Error("the source was not asked")
+	}
+	if n := m.Counts().Crashes; n != 1 {
+		t.Errorf("%d runs have failed", n)
+	}
 }

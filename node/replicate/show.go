@@ -38,7 +38,7 @@ func (v *View) Asked(ctx context.Context, j *layer.Job) (what layer.ReplicationJ
 		return what, false, nil
 	}
 	what = layer.ReplicationJob{Database: unescaped(database), Document: document}
-	_, doc, err := v.m.document(ctx, what.Database, what.Document)
+	_, doc, err := documentOf(ctx, v.m.o.Store, what)
 	return what, doc != nil && !isTerminal(doc.Body), err
 }
 
@@ -58,7 +58,7 @@ func (v *View) foretold(ctx context.Context, j *layer.Job, what layer.Replicatio
 	if what.Document == "" {
 		body = what.Request
 	} else if body == nil {
-		if _, doc, err := v.m.document(ctx, what.Database, what.Document); err == nil && doc != nil {
+		if _, doc, err := documentOf(ctx, v.m.o.Store, what); err == nil && doc != nil {
 			body = doc.Body
 		}
 	}

@@ -33,6 +33,7 @@ type Replicator struct {
 	*replicate.Manager
 	own      *ownRequests
 	imported chan struct{}
+	deleted  chan struct{}
 }
 
 // New returns a Replicator.
@@ -44,7 +45,7 @@ func New(o Options) *Replicator {
 			Settings: func() replicate.Settings { return read(o.Settings) }, StoreAway: o.StoreAway,
 			Outlast: o.Outlast, StoreSilent: api.StoreSilent,
 		}),
-		own: own, imported: make(chan struct{}, 1),
+		own: own, imported: make(chan struct{}, 1), deleted: make(chan struct{}, 1),
 	}
 }
 
@@ -60,7 +61,7 @@ func (r *Replicator) Turns() (stop func(context.Context) error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.Run(ctx, r.imported)
+		r.Run(ctx, r.imported, r.deleted)
 	}()
 	return func(context.Context) error {
 		cancel()
@@ -73,6 +74,17 @@ func (r *Replicator) Turns() (stop func(context.Context) error) {
 func (r *Replicator) Imported() {
 	select {
 	case r.imported <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Deleted ends the replications of a database that was deleted, on all nodes. It does not block.
+func (r *Replicator) Deleted(database string) {
+	if !layer.IsReplicator(database) {
+		return
+	}
+	select {
+	case r.deleted <- struct{}{}:
 	default: // it will look anyway
 	}
 }

@@ -34,8 +34,8 @@ const (
 	maxAttention = 8
 	maxLately    = 4 // of what was so and is over
 	maxTasks     = 6
-	// idColumn is the width of the names of nodes.
-	idColumn = 16
+	// idColumn and stateColumn are the widths of the names of nodes and of their states.
+	idColumn, stateColumn = 16, len("unavailable")
 	// leastWidth is the width of the narrowest terminal for which lines are made.
 	leastWidth = 60
 )
@@ -44,7 +44,7 @@ const (
 // replaced.
 func Text(o *state.Overview, width int) string {
 	p := &page{width: max(width, leastWidth)}
-	p.line("%s  %s", strings.ToUpper(o.State), o.Text)
+	p.wrapped(strings.ToUpper(o.State)+"  ", o.Text)
 	p.line("asked %s at %s", o.Node, o.Now.UTC().Format("2006-01-02 15:04:05 UTC"))
 	p.nodes(o.Nodes)
 	p.attention("ATTENTION", o.Attention, maxAttention)
@@ -95,13 +95,13 @@ var columns = []struct{ title, series string }{
 }
 
 func (p *page) nodes(nodes []state.Node) {
-	head := pad("NODE", idColumn) + " " + pad("STATE", 8)
+	head := pad("NODE", idColumn) + " " + pad("STATE", stateColumn)
 	for _, c := range columns {
 		head += " " + left(c.title, max(7, len(c.title)))
 	}
 	p.heading("%s", head)
 	for _, n := range nodes {
-		row := pad(clean(n.Name), idColumn) + " " + pad(word(&n), 8)
+		row := pad(clean(n.Name), idColumn) + " " + pad(word(&n), stateColumn)
 		for _, c := range columns {
 			value := "-"
 			if v, ok := n.Now[c.series]; ok {
@@ -195,7 +195,11 @@ func (p *page) events(list []state.Event) {
 		case state.Good:
 			mark = "+"
 		}
-		p.line("%s %s %s: %s", mark, e.At.UTC().Format("15:04:05"), e.Node, e.Text)
+		more := ""
+		if e.Repeated > 0 && e.Until != nil {
+			more = fmt.Sprintf(" (and %d more until %s)", e.Repeated, e.Until.UTC().Format("15:04:05"))
+		}
+		p.line("%s %s %s%s: %s", mark, e.At.UTC().Format("15:04:05"), e.Node, more, e.Text)
 	}
 }
 

@@ -23,12 +23,14 @@ func overview() *state.Overview {
 	at := time.Date(2026, 11, 24, 12, 0, 3, 0, time.UTC)
 	left := 12.25
 	return &state.Overview{
-		Now: at, Node: "n2", State: "degraded", Text: "2 nodes up; 1 thing needs attention",
+		Now: at, Node: "n2", State: "degraded", Text: "2 nodes up; 1 thing needs attention; the indexes of " +
+			"8686 of 10006 databases are not read yet",
 		Nodes: []state.Node{
 			{Name: "n1", State: "ok", Report: state.Report{Now: map[string]float64{"docs_written": 1234.5,
 				"docs_read": 2e6, "http_done": 12.34, "statements": 0, "index_lag": 0.5, "commit_p99": 3.21}}},
 			{Name: "a name that is much too long for its column", State: "draining"},
 			{Name: "n3", State: "gone", GivenUp: true}, {Name: "n4", State: "gone"},
+			{Name: "n5", State: "unavailable"},
 		},
 		Attention: []state.Attention{{Severity: state.Error, Text: "the disk of n1 has 3 MB left; delete something, " +
 			"compact, or remove other files from the disk, and then look at this page again"}},
@@ -44,14 +46,16 @@ func overview() *state.Overview {
 }
 
 func TestText(t *testing.T) {
-	const want = `DEGRADED  2 nodes up; 1 thing needs attention
+	const want = `DEGRADED  2 nodes up; 1 thing needs attention; the indexes of 8686 of 10006
+          databases are not read yet
 asked n2 at 2026-11-24 12:00:03 UTC
 
-NODE             STATE    WRITES/S READS/S  HTTP/S   SQL/S   LAG S COMMIT MS
-n1               ok           1234    2.0M    12.3       0    0.50      3.21
-a name that is … draining        -       -       -       -       -         -
-n3               dead            -       -       -       -       -         -
-n4               left            -       -       -       -       -         -
+NODE             STATE       WRITES/S READS/S  HTTP/S   SQL/S   LAG S COMMIT MS
+n1               ok              1234    2.0M    12.3       0    0.50      3.21
+a name that is … draining           -       -       -       -       -         -
+n3               dead               -       -       -       -       -         -
+n4               left               -       -       -       -       -         -
+n5               unavailable        -       -       -       -       -         -
 
 ATTENTION
   error   the disk of n1 has 3 MB left; delete something, compact, or remove
@@ -65,9 +69,12 @@ LATELY
 
 EVENTS
 ! 12:00:03 n1: n3 has not answered for 2.4 s and was given up
+? 12:00:03 n1 (and 12 more until 12:05:03): a login of ann from 10.0.0.1 was re…
 `
 	o := overview()
-	o.Events = o.Events[:1]
+	until := o.Now.Add(5 * time.Minute)
+	o.Events = append(o.Events[:1], state.Event{At: o.Now, Node: "n1", Severity: state.Warning, Repeated: 12,
+		Text: "a login of ann from 10.0.0.1 was refused", Until: &until})
 	if got := status.Text(o, 80); got != want {
 		t.Errorf("printed:\n%s", got)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -39,9 +41,16 @@ type Results interface {
 // Run runs a text of SQL in a session of its own, which it ends. The session counts as a connection, and is listed,
 // limited and cancelled like any other. Run returns the error of a statement as a *sqlstate.Error, and what the text
 // did not commit itself is then undone. If statements had written that, a last notice says so, with the code
-// sqlstate.TransactionRollback. When ctx ends, the running statement is cancelled. The session has ended when Run
-// returns. Reading does not run ahead of the results.
+// sqlstate.TransactionRollback. If the last statement only changes the session, a notice says that it ends. When ctx
+// ends, the running statement is cancelled. The session has ended when Run returns. Reading does not run ahead of the
+// results.
 func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) error {
+	if strings.Contains(who.Database, "\x00") { // the protocol ends texts with it
+		return sqlstate.New(sqlstate.InvalidCatalogName, "database %q does not exist", who.Database)
+	}
+	if err := sqlstate.CheckUTF8(text); err != nil {
+		return err
+	}
 	ours, theirs := net.Pipe()
 	c := s.admit(insideConn{theirs, who.Remote, who.Local})
 	if c == nil {
@@ -55,17 +64,38 @@ func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) e
 		c.run()
 	}()
 	stop := context.AfterFunc(ctx, func() { _ = ours.Close() })
-	err := converse(ours, who, text, to)
+	last := &lastTag{Results: to}
+	err := converse(ours, who, text, last)
 	stop()
 	_ = ours.Close() // which cancels what runs
 	<-ended
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if c.undone {
+	switch {
+	case c.undone:
 		err = cmp.Or(err, to.Notice(undone(err != nil, c.kept)))
+	case err == nil && slices.Contains(ofSession, last.tag):
+		err = to.Notice(sqlstate.New(sqlstate.Warning, "%s had no effect: each text runs in a session of its own, "+
+			"which ends with it. Send it in one text with the statements that it is for.", last.tag))
 	}
 	return err
+}
+
+// ofSession are the tags of statements that change nothing but the rest of their session. Others of the kind, such as
+// COMMIT and DEALLOCATE, undo what they did.
+var ofSession = []string{"BEGIN", "START TRANSACTION", "SAVEPOINT", "SET", "PREPARE", "DECLARE CURSOR", "LISTEN"}
+
+// lastTag passes results on, and keeps the tag of the last statement.
+type lastTag struct {
+	Results
+	tag string
+}
+
+// Done implements Results.
+func (l *lastTag) Done(tag string) error {
+	l.tag = tag
+	return l.Results.Done(tag)
 }
 
 // undone is the notice that what statements have written is not stored, because of an error or because the transaction

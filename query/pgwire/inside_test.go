@@ -67,8 +67,17 @@ func TestServer_Run(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}
-	who.Database = "forbidden"
 	var e *sqlstate.Error
+	if _, err := run("rows\x00 1"); !errors.As(err, &e) || e.Code != sqlstate.CharacterNotInRepertoire ||
+		!strings.Contains(e.Message, `"UTF8": 0x00`) {
+		t.Errorf("a text with a zero byte: %v", err)
+	}
+	who.Database = "d\x00b"
+	if _, err := run("rows 1"); !errors.As(err, &e) || e.Code != sqlstate.InvalidCatalogName ||
+		e.Message != `database "d\x00b" does not exist` {
+		t.Errorf("a database with a zero byte: %v", err)
+	}
+	who.Database = "forbidden"
 	if _, err := run("rows 1"); !errors.As(err, &e) || e.Code != sqlstate.InsufficientPrivilege {
 		t.Errorf("a database that the user may not read: %v", err)
 	}

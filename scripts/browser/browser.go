@@ -26,31 +26,55 @@ import (
 // patience bounds every wait, also on a machine that is busy.
 const patience = 20 * time.Second
 
-// Browser is a running Chromium. It is safe for concurrent use.
+// Browser is a running Chromium. One goroutine uses it.
 type Browser struct {
-	t   testing.TB
-	ctx context.Context // of chromedp
+	t      testing.TB
+	ctx    context.Context // of chromedp
+	opened bool            // a page, which may have left a cookie or other state
 }
 
 // Start starts a browser that ends with the test. Without Chromium it skips the test, or fails it if DIVAN_TEST_ALL is
 // set.
 func Start(t testing.TB) *Browser {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(find(t)), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(patience),
+	b := &Browser{t: t}
+	b.start()
+	return b
+}
+
+// tries is how often a browser is started. A Chromium that has just been started ends with a segmentation fault once in
+// a thousand times, which says nothing about the page that is tested.
+const tries = 3
+
+func (b *Browser) start() {
+	b.t.Helper()
+	path := find(b.t)
+	for n := 1; ; n++ {
+		err := b.run(path)
+		switch {
+		case err == nil:
+			return
+		case n == tries:
+			b.t.Fatalf("chromium: %v", err)
+		}
+		b.t.Logf("chromium is started again: %v", err)
+	}
+}
+
+// run runs Chromium until a cleanup of the test, before its directory is removed.
+func (b *Browser) run(path string) error {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(b.t.TempDir()), chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	// The browser ends in a cleanup, before its directory is removed.
-	allocator, release := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	allocator, release := chromedp.NewExecAllocator(context.WithoutCancel(b.t.Context()), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
+	b.ctx = ctx
+	b.t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx)
 		cancel()
 		release()
 	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("chromium: %v", err)
-	}
-	return &Browser{t, ctx}
+	return chromedp.Do(ctx)
 }
 
 func find(t testing.TB) string {
@@ -90,24 +114,44 @@ type Page struct {
 // Open opens a page.
 func (b *Browser) Open(url string, v View) *Page {
 	b.t.Helper()
-	p := &Page{t: b.t}
-	p.ctx, p.close = chromedp.NewContext(b.ctx)
 	if v.Width == 0 {
 		v.Width, v.Height = 1280, 900
 	}
+	for n := 1; ; n++ {
+		p, err := b.open(url, v)
+		switch {
+		case err == nil:
+			b.opened = true
+			return p
+		case b.opened || b.ctx.Err() == nil || n == tries:
+			b.t.Fatal(err)
+		}
+		b.t.Logf("chromium ended, and is started again: %v", err)
+		b.start()
+	}
+}
+
+func (b *Browser) open(url string, v View) (*Page, error) {
+	p := &Page{t: b.t}
+	p.ctx, p.close = chromedp.NewContext(b.ctx)
 	scheme := "light"
 	if v.Dark {
 		scheme = "dark"
 	}
 	// This makes the page, which lives as long as its context.
 	if err := chromedp.Listen(p.ctx, p.note); err != nil {
-		b.t.Fatal(err)
+		return nil, err
 	}
-	p.do(chromedp.EmulateViewport(int64(v.Width), int64(v.Height)))
-	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-	p.Go(url)
-	return p
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(v.Width), int64(v.Height))); err != nil {
+		return nil, err
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
+		return nil, err
+	}
+	return p, chromedp.Do(ctx, chromedp.Navigate(url))
 }
 
 // Resize changes the size of the window.

@@ -1,9 +1,16 @@
 package browser_test
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/divandb/divan/scripts/browser"
@@ -37,4 +44,39 @@ func TestPage(t *testing.T) {
 			t.Errorf("%q is not among the complaints %q", want, p.Problems())
 		}
 	}
+}
+
+// A Chromium that ends before it has opened a page is started again.
+func TestBrowser_ends(t *testing.T) {
+	chromium, err := exec.LookPath(cmp.Or(os.Getenv("DIVAN_TEST_CHROMIUM"), "chromium"))
+	if err != nil {
+		t.Skip(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("here"))
+	}))
+	defer server.Close()
+	pids := filepath.Join(t.TempDir(), "pids")
+	script := filepath.Join(t.TempDir(), "chromium")
+	t.Setenv("DIVAN_TEST_CHROMIUM", script)
+	fake := func(first string) {
+		text := fmt.Sprintf("#!/bin/sh\n%s\necho $$ >> '%s'\nexec '%s' \"$@\"\n", first, pids, chromium)
+		if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+	}
+	fake(fmt.Sprintf("[ -s '%s' ] || { echo >> '%[1]s'; kill -SEGV $$; }", pids))
+	b := browser.Start(t)
+	list, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(list)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSEGV); err != nil {
+		t.Fatal(err)
+	}
+	b.Open(server.URL, browser.View{}).WaitText("here")
 }

@@ -28,9 +28,9 @@ type exchange struct {
 	dropped atomic.Int64 // messages of members that came too fast
 	// out is changed only under mu, and read without it: the actors of very many
 	// shards ask whom to follow at the same time as mu is held for a walk over all of them.
-	out     followings
-	refusal atomic.Int64 // number of shards in mu.refused
-	mu      struct {
+	out      followings
+	refusals atomic.Int64 // number of shards in mu.refused
+	mu       struct {
 		sync.Mutex
 		byKey map[int64]*following              // those in out
 		in    map[string]map[shardKey]memberKey // followed here, by member
@@ -407,7 +407,7 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 		switch {
 		case f == nil || f.owner != from:
 		case st.Refused:
-			x.refuse(now, f.shardKey, from)
+			x.refuse(now, f.shardKey, from, st.refusedFor())
 			f.cover(x, false, at)
 			changed = append(changed, f.shardKey)
 		case !st.Watched && f.covered && !at.Before(f.sign):

@@ -2,6 +2,8 @@ package feeds
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,7 +138,7 @@ func (f *Feeds) Owner(db ports.Database, shard layer.ShardID) string {
 		return f.Node
 	}
 	refusing := f.exchange.refusing(f.tree.Now(), shardKey{db, shard})
-	return f.Peers.Owner(ShardKind, shardPlace(db, shard), refusing...)
+	return f.Peers.Owner(ShardKind, shardPlace(db, shard), slices.Collect(maps.Keys(refusing))...)
 }
 
 // Receive processes a message from another member's Feeds. It does not block.

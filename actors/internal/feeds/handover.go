@@ -2,7 +2,6 @@ package feeds
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/divandb/divan/actors/internal/runtime"
@@ -12,8 +11,8 @@ import (
 // it and the nodes that followed it turn to the next member in the shard's placement. The others learn of it in the
 // answer to their next beat. If all members refuse, each watches for itself.
 
-// refusedFor is how long a member is left out after it has refused a shard. As long as its actor fails, it refuses
-// again.
+// refusedFor is how long a member refuses a shard after its actor has failed. It tells the others how much of that is
+// left: if each counted from when it asks, it could be left out for twice as long.
 const refusedFor = runtime.FailureWindow
 
 // handOver lets another member watch a shard whose actor fails too often here.
@@ -21,7 +20,7 @@ func (f *Feeds) handOver(k shardKey) {
 	if f.Peers == nil {
 		return
 	}
-	if f.exchange.refuses(f.tree.Now(), k, f.Node) {
+	if f.exchange.refuses(f.tree.Now(), k, f.Node, refusedFor) {
 		f.tree.Log.Warn("another node watches a shard whose actor fails too often here", "database", k.db.Name(),
 			"shard", k.shard, "node", f.Owner(k.db, k.shard))
 	}
@@ -30,42 +29,43 @@ func (f *Feeds) handOver(k shardKey) {
 
 // orRefused returns a position, or one that refuses to be followed if the shard has been handed over.
 func (f *Feeds) orRefused(st position, k shardKey) position {
-	if slices.Contains(f.exchange.refusing(f.tree.Now(), k), f.Node) {
-		return position{Key: st.Key, Refused: true, changed: st.changed}
+	if left := f.exchange.refusing(f.tree.Now(), k)[f.Node]; left > 0 {
+		return position{Key: st.Key, Refused: true, RefusedFor: left.Milliseconds() + 1, changed: st.changed}
 	}
 	return st
 }
 
-// refuses records that a member refuses a shard from now on. It reports whether that is new.
-func (x *exchange) refuses(now time.Time, k shardKey, member string) (first bool) {
+// refuses records that a member refuses a shard for some time from now on. It reports whether that is new.
+func (x *exchange) refuses(now time.Time, k shardKey, member string, d time.Duration) (first bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.refuse(now, k, member)
+	return x.refuse(now, k, member, d)
 }
 
 // refuse is refuses. The caller holds mu.
-func (x *exchange) refuse(now time.Time, k shardKey, member string) (first bool) {
+func (x *exchange) refuse(now time.Time, k shardKey, member string, d time.Duration) (first bool) {
 	m := x.mu.refused[k]
 	if m == nil {
 		m = map[string]time.Time{}
 		x.mu.refused[k] = m
-		x.refusal.Add(1)
+		x.refusals.Add(1)
 	}
 	first = !now.Before(m[member])
-	m[member] = now.Add(refusedFor)
+	m[member] = now.Add(d)
 	return first
 }
 
-// refusing lists the members that refuse a shard now.
-func (x *exchange) refusing(now time.Time, k shardKey) (members []string) {
-	if x.refusal.Load() == 0 {
+// refusing returns the members that refuse a shard now, with how much longer they do.
+func (x *exchange) refusing(now time.Time, k shardKey) map[string]time.Duration {
+	if x.refusals.Load() == 0 {
 		return nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	members := map[string]time.Duration{}
 	for member, until := range x.mu.refused[k] {
-		if now.Before(until) {
-			members = append(members, member)
+		if left := until.Sub(now); left > 0 {
+			members[member] = left
 		}
 	}
 	return members
@@ -83,7 +83,7 @@ func (x *exchange) takenBack(now time.Time) (list []shardKey) {
 		}
 		if len(members) == 0 {
 			delete(x.mu.refused, k)
-			x.refusal.Add(-1)
+			x.refusals.Add(-1)
 		}
 	}
 	return list

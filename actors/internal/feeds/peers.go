@@ -65,8 +65,19 @@ type position struct {
 	// Refused: the sender's actor of the shard fails too often, so the recipient should follow another member for a
 	// while. Nodes of earlier versions watch for themselves instead.
 	Refused bool `json:"r,omitempty"`
+	// RefusedFor is for how many milliseconds more. Nodes of earlier versions do not say it.
+	RefusedFor int64 `json:"m,omitempty"`
 
 	changed time.Time // when either last changed, at the sender
+}
+
+// refusedFor returns for how long a member that refuses is left out.
+func (p *position) refusedFor() time.Duration {
+	left := time.Duration(p.RefusedFor) * time.Millisecond
+	if left <= 0 || left > refusedFor {
+		return refusedFor
+	}
+	return left
 }
 
 func (l *message) encode() []byte {

@@ -34,6 +34,8 @@ const (
 	// awayPause is the pause before a step that found no store is tried again. Such steps wait by themselves at first,
 	// and then fail at once.
 	awayPause = 200 * time.Millisecond
+	// lookForOthers is how often a build whose turn is over looks whether others wait.
+	lookForOthers = time.Second
 )
 
 // indexerBehavior runs one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches
@@ -47,6 +49,7 @@ type indexerBehavior struct {
 	part        bool // the job is one shard of a build that another indexer began and will close
 	first       int  // size of the first batch, in documents
 	renewEvery  time.Duration
+	turn        time.Duration // after which it lets others that wait have the worker; 0: never
 	backoff     runtime.Backoff
 	setProgress func(IndexerFacts)
 
@@ -67,7 +70,8 @@ type indexerPhase string
 const (
 	indexerStarting  indexerPhase = "starting"
 	indexerBuilding  indexerPhase = "building"
-	indexerLosing    indexerPhase = "losing" // the build's snapshot is lost: it begins anew once no batch is running
+	indexerLosing    indexerPhase = "losing"   // the build's snapshot is lost: it begins anew once no batch is running
+	indexerYielding  indexerPhase = "yielding" // its turn is over: it gives the worker up once no batch is running
 	indexerClosing   indexerPhase = "closing"
 	indexerReporting indexerPhase = "reporting"
 	indexerDone      indexerPhase = "done"
@@ -134,6 +138,8 @@ type (
 	renewNow      struct{}
 	renewed       struct{ err error }
 	jobReported   struct{ outcome error } // the job's end was reported
+	turnOver      struct{}
+	othersWaiting struct{ are bool } // for a worker
 )
 
 // Effects of an indexer.
@@ -155,6 +161,10 @@ type (
 		err, outcome error
 		progress     []byte
 	}
+	askWaiting struct{} // whether other jobs wait for a worker
+	hurryBuild struct{ build ports.Build }
+	// postponeJob lets the job wait for its next turn.
+	postponeJob struct{ progress IndexerFacts }
 	// endTask removes the task and notifies those who wait.
 	endTask struct{ outcome error }
 )
@@ -177,13 +187,32 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 			return b.report(fmt.Errorf("the indexer crashed %d times: %s", maxLives, b.crash))
 		}
 		b.phase = indexerStarting
-		return []runtime.Effect{b.start(), runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
+		e := []runtime.Effect{b.start(), runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
+		if b.turn > 0 && !b.part { // the parts of a shared build end with it
+			e = append(e, runtime.After{Delay: b.turn, Message: turnOver{}})
+		}
+		return e
 	case startAgain:
 		return []runtime.Effect{b.start()}
 	case buildStarted:
 		return b.begun(m)
 	case stepped:
-		return b.stepped(m)
+		e := b.stepped(m)
+		if b.phase == indexerYielding {
+			return b.yield()
+		}
+		return e
+	case turnOver: // do others wait for a worker?
+		if b.phase == indexerBuilding {
+			return []runtime.Effect{askWaiting{}}
+		}
+		return b.lookAgain()
+	case othersWaiting:
+		if !m.are || b.phase != indexerBuilding {
+			return b.lookAgain()
+		}
+		b.phase = indexerYielding
+		return append([]runtime.Effect{hurryBuild{b.build}}, b.yield()...)
 	case stepAgain:
 		if t := b.shards[m.shard]; t != nil { // nil if the build was begun anew, without the shard
 			t.pausing = false
@@ -233,6 +262,26 @@ func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
 	}
 	b.resume(m.done)
 	return b.next()
+}
+
+// lookAgain looks later whether others wait, unless the build is about to end.
+func (b *indexerBehavior) lookAgain() []runtime.Effect {
+	switch b.phase {
+	case indexerStarting, indexerBuilding, indexerLosing:
+		return []runtime.Effect{runtime.After{Delay: lookForOthers, Message: turnOver{}}}
+	}
+	return nil
+}
+
+// yield lets the job wait for its next turn as soon as no batch is running.
+func (b *indexerBehavior) yield() []runtime.Effect {
+	for _, t := range b.shards {
+		if t.running {
+			return nil
+		}
+	}
+	b.phase = indexerReporting
+	return []runtime.Effect{postponeJob{b.facts}}
 }
 
 // resume takes over the progress of an earlier run.

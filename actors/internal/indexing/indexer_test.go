@@ -14,20 +14,24 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
+// cut is the error of a step whose connection to the store broke.
+var cut = kv.NewError(kv.CodeTooOld, "cut", kv.ErrConnectionLost)
+
+// turn is a message, and what an indexer does because of it.
+type turn struct {
+	message any
+	want    string
+}
+
 // Each case drives an indexer's behavior and renders its effects, without the lengths of pauses.
 func TestIndexerBehavior(t *testing.T) {
 	broken := errors.New("broken")
-	cut := kv.NewError(kv.CodeTooOld, "cut", kv.ErrConnectionLost)
 	away := kv.NewError(kv.CodeUnreachable, "away", nil)
 	lost := &layer.Error{Kind: layer.Conflict, Reason: "lost"}
 	gone := &layer.Error{Kind: layer.NotFound, Reason: "gone"}
 	plan := buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a", "b", "c"}, Changes: 900}}
 	part := func(shard layer.ShardID, n int, took time.Duration, done bool) stepped {
 		return stepped{shard: shard, result: layer.StepResult{Documents: n, Done: done}, took: took}
-	}
-	type turn struct {
-		message any
-		want    string
 	}
 	cases := []struct {
 		name  string
@@ -204,6 +208,52 @@ func renderIndexing(effects []runtime.Effect) string {
 	return strings.Join(list, " ")
 }
 
+// After its turn, a build lets other jobs that wait have its worker. It ends its batches first, and goes on from there
+// in its next turn.
+func TestIndexerBehavior_turn(t *testing.T) {
+	begun := buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a", "b"}}}
+	for name, turns := range map[string][]turn{
+		"others wait": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"},
+			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{false}, "pause"},
+			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "indexing.hurryBuild"},
+			{stepped{shard: "a", result: layer.StepResult{Documents: 7}}, ""},
+			{stepped{shard: "b", err: errors.New("no")}, "indexing.postponeJob"},
+			{stepAgain{"b"}, ""}, {renewNow{}, ""}, {turnOver{}, ""}, {jobReported{}, "end <nil> stop"},
+		},
+		"between two batches": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{stepped{shard: "a", result: layer.StepResult{Done: true}}, ""},
+			{stepped{shard: "b", err: errors.New("no")}, "pause"},
+			{othersWaiting{true}, "indexing.hurryBuild indexing.postponeJob"},
+		},
+		"the last batch": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{stepped{shard: "a", result: layer.StepResult{Done: true}}, ""},
+			{stepped{shard: "b", result: layer.StepResult{Done: true}}, "finish"},
+			{othersWaiting{true}, ""}, {buildFinished{}, "report <nil>"},
+		},
+		"the connection to the store breaks": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"},
+			{stepped{shard: "a", err: cut}, ""}, {turnOver{}, "pause"}, {stepped{shard: "b", err: cut}, "begin"},
+			{turnOver{}, "pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+		},
+		"the job is lost meanwhile": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{othersWaiting{true}, "indexing.hurryBuild"},
+			{stepped{shard: "a", err: &layer.Error{Kind: layer.Conflict}}, "end <nil> stop"},
+		},
+	} {
+		b := &indexerBehavior{lives: 1, parallel: 2, first: 100, renewEvery: time.Second, turn: time.Second,
+			backoff: runtime.NewBackoff(time.Millisecond, time.Second), setProgress: func(IndexerFacts) {}}
+		for i, turn := range turns {
+			if got := renderIndexing(b.Step(time.Unix(1000, 0), turn.message)); got != turn.want {
+				t.Fatalf("%s: turn %d, %+v: %q, want %q", name, i, turn.message, got, turn.want)
+			}
+		}
+	}
+}
+
 func TestIndexerBehavior_Progress(t *testing.T) {
 	b := &indexerBehavior{
 		lives:       1,
@@ -257,5 +307,21 @@ func TestIndexerBehavior_lastReport(t *testing.T) {
 	}
 	if r, ok := last[0].(reportJob); !ok || !strings.Contains(string(r.progress), `"changes_done":300,"total_changes":300,`) {
 		t.Errorf("%+v", last)
+	}
+}
+
+func TestDatabaseOf(t *testing.T) {
+	for _, database := range []string{"a", "a/b", "a/b/c"} {
+		j := indexJob{IndexJob: layer.IndexJob{Database: database, Signature: "s"}}
+		if got := databaseOf(indexJobs, j.id()); got != database {
+			t.Errorf("%s: %s", j.id(), got)
+		}
+		j.Shard = "0"
+		if got := databaseOf(shardJobs, j.id()); got != database {
+			t.Errorf("%s: %s", j.id(), got)
+		}
+	}
+	if got := databaseOf(shardJobs, "x"); got != "" {
+		t.Error(got)
 	}
 }

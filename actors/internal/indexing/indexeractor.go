@@ -23,7 +23,7 @@ func (x *Indexing) indexerSpec(t *task) runtime.Spec {
 			lives, crash := t.begin()
 			return &indexerBehavior{lives: lives, crash: crash, parallel: x.Parallel, first: x.Batch,
 				facts:      t.resume(true),
-				renewEvery: x.queue.Lease / jobs.Renewals, part: t.what.Shard != "",
+				renewEvery: x.queue.Lease / jobs.Renewals, part: t.what.Shard != "", turn: x.Turn,
 				backoff:     runtime.NewBackoff(20*time.Millisecond, 2*time.Second),
 				setProgress: func(f IndexerFacts) { t.setProgress(x.tree.Now(), f) }}
 		},
@@ -82,6 +82,23 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 				t.unreported(nil)
 			}
 			return renewed{err}
+		})
+	case askWaiting:
+		sh.Do(func(ctx context.Context) any {
+			n, err := x.store.Waiting(ctx, indexJobs, 1)
+			return othersWaiting{err == nil && n > 0}
+		})
+	case hurryBuild:
+		e.build.Hurry()
+	case postponeJob:
+		sh.Do(func(ctx context.Context) any {
+			job := t.job
+			job.Progress = e.progress.encode()
+			if err := x.store.Postpone(ctx, &job, 0, nil); err != nil && layer.KindOf(err) != layer.Conflict {
+				x.tree.Log.Log(context.Background(), min(slog.LevelWarn, FailureLevel(err)),
+					"could not end the turn of an index job", "job", t.job.ID, "error", err)
+			}
+			return jobReported{}
 		})
 	case reportJob:
 		if e.err != nil {

@@ -64,7 +64,8 @@ type Options struct {
 	ShareFrom    int64
 	MaxShards    int
 	Batch        int
-	Parallel     int // shards of one build at a time
+	Parallel     int           // shards of one build at a time
+	Turn         time.Duration // of a build, while others wait for a worker
 	WarmFor      time.Duration
 	WarmGather   time.Duration
 	// Changed is called when this node starts or ends an index job, or starts or stops keeping an index warm.
@@ -100,6 +101,7 @@ func (x *Indexing) Takers() []runtime.Spawn {
 func (x *Indexing) jobsSpec(kind, typ string, limit int, owns func(job string) bool) runtime.Spec {
 	return x.queue.Spec(jobs.Taker{
 		Kind: kind, Typ: typ, Owns: owns, Limit: limit,
+		Crowd:   func() func(string) int { return crowd(typ, x.builds.list()) },
 		Running: func() int { return x.builds.count(typ) },
 		Take:    x.take,
 		HandOver: func(sh *runtime.Shell, claimed any) {
@@ -114,6 +116,15 @@ func (x *Indexing) jobsSpec(kind, typ string, limit int, owns func(job string) b
 			}
 		},
 	})
+}
+
+// crowd returns how many of the tasks are about the same database as a job of a type.
+func crowd(typ string, tasks []*task) func(job string) int {
+	of := map[string]int{}
+	for _, t := range tasks {
+		of[t.what.Database]++
+	}
+	return func(job string) int { return of[databaseOf(typ, job)] }
 }
 
 // Children returns the actors of a database: one for each index job on this node, and one that keeps indexes warm.

@@ -3,6 +3,7 @@ package indexing
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/layer"
@@ -22,6 +23,18 @@ func (j indexJob) id() string {
 		return j.Database + "/" + string(j.Shard) + "/" + j.Signature
 	}
 	return j.ID()
+}
+
+// databaseOf returns the name of the database that a job of a type is about, from the job's id.
+func databaseOf(typ, id string) string {
+	parts := 1 // after the name
+	if typ == shardJobs {
+		parts++
+	}
+	for range parts {
+		id = id[:max(0, strings.LastIndexByte(id, '/'))]
+	}
+	return id
 }
 
 func (j indexJob) encode() []byte {

@@ -41,7 +41,8 @@ func (x *Indexing) openBuild(ctx context.Context, t *task) (ports.Build, error) 
 	if err != nil || !b.Plan().Shared {
 		return b, err
 	}
-	shared := &sharedBuild{Build: b, store: x.store, what: t.what, token: t.job.Token, parts: map[layer.ShardID]*part{}}
+	shared := &sharedBuild{Build: b, store: x.store, what: t.what, token: t.job.Token, parts: map[layer.ShardID]*part{},
+		hurried: make(chan struct{})}
 	for _, shard := range t.resume(b.Plan().Resumed).Shards {
 		shared.parts[shard.Shard] = &part{seen: IndexerFacts{Documents: shard.Documents, Rows: shard.Rows}}
 	}
@@ -73,7 +74,12 @@ type sharedBuild struct {
 
 	mu    sync.Mutex
 	parts map[layer.ShardID]*part
+
+	hurried chan struct{} // closed by Hurry
 }
+
+// Hurry ends the waits of Step. Other indexers go on, until the build is begun anew. Called once.
+func (b *sharedBuild) Hurry() { close(b.hurried) }
 
 // part is the state of one shard's job. It is used by one Step at a time.
 type part struct {
@@ -139,6 +145,8 @@ func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer
 	select {
 	case <-ctx.Done():
 		return r, false, ctx.Err()
+	case <-b.hurried:
+		return r, false, nil
 	case <-watch.Done():
 	case <-wait.C:
 	}

@@ -74,6 +74,8 @@ func (q *Queue) worker(owns func(job string) bool) layer.Worker {
 type Taker struct {
 	Kind, Typ string
 	Owns      func(job string) bool // reports whether a job belongs on this node; nil means Options.Owns
+	// Crowd, unless nil, returns the Crowd of its Worker for one claim.
+	Crowd func() func(job string) int
 	// Limit is how many jobs it may run at once, and Running returns how many there are. Running is nil if Take
 	// completes a job before it returns.
 	Limit   int
@@ -119,6 +121,9 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 				sh.Do(func(ctx context.Context) any {
 					claims := worker
 					claims.Room = room()
+					if k.Crowd != nil {
+						claims.Crowd = k.Crowd()
+					}
 					return q.takeNext(ctx, &k, claims)
 				})
 			case awaitQueue:

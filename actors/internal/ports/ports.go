@@ -25,6 +25,8 @@ type Store interface {
 	Release(ctx context.Context, typ string, w layer.Worker) (next time.Time, err error)
 	GiveBack(ctx context.Context, j *layer.Job) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
+	Postpone(ctx context.Context, j *layer.Job, delay time.Duration, why error) error
+	Waiting(ctx context.Context, typ string, most int) (int, error)
 	RemoveJob(ctx context.Context, typ, id string) error
 }
 
@@ -76,6 +78,8 @@ type Build interface {
 	Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error)
 	// Reached returns how far a shard of a shared build is, whichever node works on it.
 	Reached(ctx context.Context, shard layer.ShardID) (layer.StepResult, error)
+	// Hurry makes the running steps end soon, after some progress.
+	Hurry()
 	Finish(ctx context.Context) error
 	Close()
 }

@@ -59,6 +59,7 @@ type Build struct {
 	Progress  map[db.ShardID]*index.BuildPosition
 	purged    db.Seq       // the index reflects purges up to here
 	documents atomic.Int64 // processed by steps
+	hurried   atomic.Bool  // see Hurry
 }
 
 // stepBytes limits the size of the rows written in one transaction. FoundationDB recommends less than 1 MB.

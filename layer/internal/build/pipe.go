@@ -4,8 +4,10 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/design"
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/script"
 )
@@ -21,6 +23,11 @@ const (
 	// aheadBytes is the total cost of waiting parts from which on mapping pauses. A single part may cost many times as
 	// much, if several views emit whole documents, and as many steps as there are processors may run at the same time.
 	aheadBytes = 4 * stepBytes
+	// mapFor is how long it should take to map a part: nobody waits much longer for a step to end (Hurry), and slow
+	// functions show progress.
+	mapFor = 2 * time.Second
+	// unknownDocuments is how many documents are in the first parts, when it is not known how long one takes.
+	unknownDocuments = 5
 )
 
 // Pipeline reads and maps the documents of one step.
@@ -99,7 +106,12 @@ func (b *Build) pipe(ctx context.Context, shard db.ShardID, n int) *Pipeline {
 func (b *Build) MapParts(
 	ctx context.Context, read <-chan Gathered, mapped chan<- *Batch, waiting *WaitingParts,
 ) error {
+	begun := false
 	for part := range read {
+		if begun && b.hurried.Load() {
+			return nil
+		}
+		begun = true
 		var err error
 		if part.Batch.Docs, err = MapAll(ctx, b.Index, &b.keys, part.Sources, 0); err != nil {
 			return err
@@ -125,8 +137,8 @@ func (b *Build) MapParts(
 func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int,
 	to chan<- Gathered) error {
 	most := stepDocuments
-	for n > 0 {
-		asked := min(n, most)
+	for parts := 0; n > 0; parts++ {
+		asked := min(n, most, quick(b.Index.Design(), parts))
 		part, sources, err := b.Gather(ctx, shard, from, asked)
 		if err != nil {
 			return err
@@ -147,6 +159,19 @@ func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.Bu
 	}
 	return nil
 }
+
+// quick returns how many documents are likely to be mapped in mapFor, at least one. parts is how many parts were read
+// before: the last one of them may not be mapped yet, and if those before took no time, they had nothing to map.
+func quick(d *design.Design, parts int) int {
+	each := d.MapTime.Load()
+	if each <= 0 {
+		return min(unknownDocuments<<(2*max(0, parts-1)), stepDocuments)
+	}
+	return max(1, int(int64(mapFor)/each))
+}
+
+// Hurry makes the steps that are running end as soon as they have mapped and written some documents.
+func (b *Build) Hurry() { b.hurried.Store(true) }
 
 // Gather reads the part after from, out of the snapshot or the current store.
 func (b *Build) Gather(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int) (*Batch, []source,

@@ -53,20 +53,20 @@ func (s Store) Hold(ctx context.Context, j *Job, name string) (holder string, er
 	return holder, err
 }
 
-// Holder returns the id of the job that holds a name, or "".
-func (s Store) Holder(ctx context.Context, typ, name string) (string, error) {
-	id, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (string, error) {
+// Holder returns the job that holds a name, as it is while it does, or nil.
+func (s Store) Holder(ctx context.Context, typ, name string) (*Job, error) {
+	j, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (*Job, error) {
 		value, err := tx.Get(jobNameKey(s.Store, typ, name)).Wait()
 		if value == nil || err != nil {
-			return "", err
+			return nil, err
 		}
 		j, err := ReadJob(s.Store, tx, typ, string(value))
 		if err != nil || j == nil || j.State == JobFinished || j.Held != name {
-			return "", err
+			return nil, err
 		}
-		return j.ID, nil
+		return j, nil
 	})
-	return id, err
+	return j, err
 }
 
 func jobNameKey(s *db.Store, typ, name string) []byte {

@@ -134,6 +134,9 @@ type Worker struct {
 	Gone func(worker string) bool
 	// Room is how many jobs it may take at once; 0 means 1.
 	Room int
+	// Crowd, unless nil, returns how many of its jobs compete with a job. Of those that are due, one with the fewest
+	// goes first: one user of the queue with very many jobs does not keep the workers from others.
+	Crowd func(id string) int
 	// Owns, unless nil, reports whether it is preferred for a job. Only a Worker with Room needs it.
 	Owns func(id string) bool
 }
@@ -423,10 +426,12 @@ func (s Store) RemoveJob(ctx context.Context, typ, id string) error {
 	return err
 }
 
-// RemoveJobWith is RemoveJob for a job that still has the given data. It reports whether there is none with other data,
-// which a job has that was enqueued again since.
-func (s Store) RemoveJobWith(ctx context.Context, typ, id string, data []byte) (bool, error) {
-	return s.removeJob(ctx, typ, id, func(j *Job) bool { return bytes.Equal(j.Data, data) })
+// RemoveJobLike is RemoveJob for a job that is about the same as when it was read: it was not enqueued again since, and
+// holds the same name. It reports whether there is no other.
+func (s Store) RemoveJobLike(ctx context.Context, was *Job) (bool, error) {
+	return s.removeJob(ctx, was.Type, was.ID, func(j *Job) bool {
+		return bytes.Equal(j.Data, was.Data) && j.Again == was.Again && j.Held == was.Held
+	})
 }
 
 func (s Store) removeJob(ctx context.Context, typ, id string, may func(*Job) bool) (bool, error) {

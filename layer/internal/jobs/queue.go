@@ -44,16 +44,31 @@ const OldLease = 6 * time.Second
 // damagedBeat is the token of a heartbeat that cannot be read.
 const damagedBeat = -1
 
+// mostDue bounds how many jobs that are due are looked at for a Worker with Crowd.
+const mostDue = 1000
+
 // FirstDue returns the first due job, or nil. It reads at snapshot isolation: two workers that see the same job
 // conflict on its record, and others do not conflict.
 func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (first *DueJob, err error) {
+	now, seen := time.Now(), 0
 	err = lookAt(s, tx, typ, w, func(j *DueJob) (more bool) {
-		if first == nil || j.At.Before(first.At) {
+		if first == nil || w.before(j, first, now) {
 			first = j
 		}
-		return false
+		seen++
+		return w.Crowd != nil && seen < mostDue
 	})
 	return first, err
+}
+
+// before reports whether a worker prefers one job to another.
+func (w *Worker) before(j, other *DueJob, now time.Time) bool {
+	if w.Crowd != nil && !j.At.After(now) && !other.At.After(now) {
+		if a, b := w.Crowd(j.ID), w.Crowd(other.ID); a != b {
+			return a < b
+		}
+	}
+	return j.At.Before(other.At)
 }
 
 // lookAt calls visit for the jobs of a type that wait, and then for those that run. Those that wait come in the order

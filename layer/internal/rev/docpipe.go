@@ -26,9 +26,21 @@ const (
 	// pipeBytes is the approximate size of the bodies of one batch. An answer that its client does not read holds two
 	// batches, and the rows of a third one.
 	pipeBytes = 96 << 10
+	// pipesWhole is how many pipes at a time may have batches of these sizes. More of them share that memory, down to
+	// pipeRowsHere and pipeBytesLeast each: a client that does not read holds it for as long as it is connected.
+	pipesWhole     = 64
+	pipeBytesLeast = 8 << 10
 	// PipeFew is the number of rows up to which a second goroutine is not worth starting.
 	PipeFew = 32
 )
+
+// pipes is how many pipes of this process read ahead.
+var pipes atomic.Int64
+
+// share returns what one of them may have of something, of which pipesWhole have most.
+func share(most, least int) int {
+	return max(least, min(most, most*pipesWhole/int(max(1, pipes.Load()))))
+}
 
 // DocPipe takes rows, reads what they need and emits them in order.
 type DocPipe[T any] struct {
@@ -41,9 +53,9 @@ type DocPipe[T any] struct {
 	whole int          // size of batch when it is whole
 	size  atomic.Int64 // of the next batch
 	held  int          // size of the last batch's bodies
-	most  int          // maximum of size
+	ahead bool         // rows are read on another goroutine
 	scan  BodyScan
-	ahead []*DocNeeds
+	needs []*DocNeeds
 
 	// Used if rows are read on another goroutine:
 	out     chan handed[T] // closed at the end by who reads what rows need
@@ -59,7 +71,7 @@ type DocPipe[T any] struct {
 // have ended when Run returns. Emit is always called on the caller's goroutine. more is false if Emit wanted no more
 // rows.
 func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err error) {
-	q.batch, q.most = nil, pipeRowsHere
+	q.batch, q.ahead = nil, false
 	q.size.Store(pipeRowsFirst)
 	q.free = make(chan []T, 3)
 	if !beside || q.Needs == nil {
@@ -68,7 +80,9 @@ func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err erro
 		}
 		return q.flush()
 	}
-	q.most = pipeRows
+	q.ahead = true
+	pipes.Add(1)
+	defer pipes.Add(-1)
 	q.out, q.stopped = make(chan handed[T]), make(chan struct{})
 	reader := side{work: func() (err error) {
 		if err = produce(); err == nil {
@@ -170,6 +184,14 @@ func (q *DocPipe[T]) emitRows(part handed[T]) (more bool, err error) {
 	return true, nil
 }
 
+// most returns the maximum number of rows of a batch.
+func (q *DocPipe[T]) most() int {
+	if !q.ahead {
+		return pipeRowsHere
+	}
+	return share(pipeRows, pipeRowsHere)
+}
+
 // room returns memory for a batch of n rows.
 func (q *DocPipe[T]) room(n int) []T {
 	select {
@@ -188,7 +210,7 @@ func (q *DocPipe[T]) Push(row *T) (more bool, err error) {
 		return q.Emit(row)
 	}
 	if q.batch == nil {
-		q.whole = int(q.size.Load())
+		q.whole = min(int(q.size.Load()), q.most())
 		q.batch = q.room(q.whole)
 	}
 	if q.batch = append(q.batch, *row); len(q.batch) < q.whole {
@@ -218,17 +240,17 @@ func (q *DocPipe[T]) flush() (more bool, err error) {
 // load reads what the rows of a batch need and delivers them.
 func (q *DocPipe[T]) load(all []T) (more bool, err error) {
 	q.held = 0
-	rows, n, size := all, len(all), int(q.size.Load())
+	rows, n, size, bytes := all, len(all), int(q.size.Load()), share(pipeBytes, pipeBytesLeast)
 	for len(rows) > 0 {
-		q.ahead = q.ahead[:0]
+		q.needs = q.needs[:0]
 		for i := range rows {
-			q.ahead = append(q.ahead, q.Needs(&rows[i]))
+			q.needs = append(q.needs, q.Needs(&rows[i]))
 		}
-		ready, err := q.S.load(q.ahead, &q.scan)
+		ready, err := q.S.load(q.needs, bytes, &q.scan)
 		if err != nil {
 			return false, err
 		}
-		for _, need := range q.ahead[:ready] {
+		for _, need := range q.needs[:ready] {
 			q.held += need.Body.Held()
 		}
 		part := handed[T]{rows: rows[:ready]}
@@ -239,10 +261,10 @@ func (q *DocPipe[T]) load(all []T) (more bool, err error) {
 			return false, err
 		}
 	}
-	if q.held > pipeBytes {
-		q.size.Store(int64(max(1, n*pipeBytes/q.held)))
+	if q.held > bytes {
+		q.size.Store(int64(max(1, n*bytes/q.held)))
 	} else {
-		q.size.Store(int64(max(size, min(4*n, q.most, n*pipeBytes/max(1, q.held)))))
+		q.size.Store(int64(max(size, min(4*n, q.most(), n*bytes/max(1, q.held)))))
 	}
 	return true, nil
 }
@@ -294,11 +316,11 @@ func (n *DocNeeds) identify(keys db.Space) error {
 	return nil
 }
 
-// load reads what rows need, for as many of the first rows as pipeBytes allows. It returns how many rows are ready, at
-// least 1, or the error of the first row.
-func (s *Stream) load(rows []*DocNeeds, scan *BodyScan) (ready int, err error) {
+// load reads what rows need, for as many of the first rows as a number of bytes allows. It returns how many rows are
+// ready, at least 1, or the error of the first row.
+func (s *Stream) load(rows []*DocNeeds, room int, scan *BodyScan) (ready int, err error) {
 	err = s.Try(func() error {
-		err := s.loadBodies(rows, scan)
+		err := s.loadBodies(rows, room, scan)
 		for ready = 0; ready < len(rows) && (rows[ready].hasBody || !rows[ready].WantsBody); {
 			ready++
 		}
@@ -314,14 +336,13 @@ func (s *Stream) load(rows []*DocNeeds, scan *BodyScan) (ready int, err error) {
 }
 
 // loadBodies reads bodies: in ranges if they are close together, otherwise individually.
-func (s *Stream) loadBodies(rows []*DocNeeds, scan *BodyScan) error {
+func (s *Stream) loadBodies(rows []*DocNeeds, room int, scan *BodyScan) error {
 	var wanted []*DocNeeds
 	for _, row := range rows {
 		if row.WantsBody && !row.hasBody {
 			wanted = append(wanted, row)
 		}
 	}
-	room := pipeBytes
 	if len(wanted) >= db.ScanFrom {
 		used, err := scan.load(s, wanted, room)
 		if err != nil && kv.Retryable(err) {

@@ -208,6 +208,7 @@ func (e *Engine) start(last int64) {
 	}, last, e.o.ResolverBytes, e.o.transactionTime)
 	if e.reading == nil {
 		e.store.Running.Go(func() { e.space.Measure(&e.store) })
+		room.Settle(e.space, &e.store)
 	}
 	e.store.Running.Go(e.sweep)
 	e.store.Running.Go(e.inspector.Run)

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -278,6 +280,9 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 	if got := e.Degraded()[0]; !strings.Contains(got, "25.2 of 268.4 MB left, 25.") || !strings.Contains(got, limits) {
 		t.Errorf("full: %s", got)
 	}
+	for log.with("writes are refused") == 0 && t.Context().Err() == nil { // it is logged afterwards
+		runtime.Gosched()
+	}
 	if log.with("writes are refused") != 1 || log.with(" refused_below=33554432 accepted_from=41943040") != 1 {
 		t.Errorf("logged: %s", log.lines)
 	}
@@ -288,5 +293,47 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 	until(false)
 	if err := commit(t, e); err != nil {
 		t.Error(err)
+	}
+}
+
+// unwatchedDisk is a disk at which the store cannot look now and then before opened is closed, as if it had no time.
+type unwatchedDisk struct {
+	fillingDisk
+	opened chan struct{}
+	looked *atomic.Bool // the store has tried to
+}
+
+func (d unwatchedDisk) GetDiskUsage(dir string) (vfs.DiskUsage, error) {
+	if strings.Contains(string(debug.Stack()), "room.(*Space).tend(") {
+		d.looked.Store(true)
+		<-d.opened
+	}
+	return d.fillingDisk.GetDiskUsage(dir)
+}
+
+// A store that is opened on a full disk says so as soon as it is open, and not only when it looks again.
+func TestEngine_openKnowsFullDisk(t *testing.T) {
+	var free atomic.Uint64
+	fs := vfs.NewMem()
+	for _, megabytes := range []uint64{200, 24} {
+		free.Store(megabytes << 20)
+		disk := unwatchedDisk{fillingDisk{fs, &free}, make(chan struct{}), new(atomic.Bool)}
+		e, err := embedded.Open("/store", embedded.Options{Logger: quiet(t)}.WithFS(disk))
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := slices.ContainsFunc(e.Degraded(), func(r string) bool { return strings.HasPrefix(r, "disk_full: ") })
+		if full != (megabytes == 24) {
+			t.Errorf("with %d MB left: %q", megabytes, e.Degraded())
+		}
+		for began := time.Now(); !disk.looked.Load(); time.Sleep(time.Millisecond) {
+			if time.Since(began) > 20*time.Second {
+				t.Fatal("nothing looks at the disk now and then, as this test expects")
+			}
+		}
+		close(disk.opened)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

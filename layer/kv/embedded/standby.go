@@ -10,6 +10,7 @@ import (
 
 	"github.com/divandb/divan/layer/kv/embedded/internal/disk/damage"
 	"github.com/divandb/divan/layer/kv/embedded/internal/disk/guard"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/room"
 	"github.com/divandb/divan/layer/kv/embedded/internal/disk/salvage"
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
@@ -132,6 +133,7 @@ func (sb *standby) finish(e *Engine) {
 	reading := e.store.DB.Swap(o.db)
 	e.views.Publish(e.newView(e.views.Version()))
 	e.guard.Armed.Store(true)
+	room.Judge(e.space) // with what was free for opening the disk may be full still, and its end must not be told
 	e.space.Opening.Store(false)
 	e.store.Log.Info("the store can be written again", "directory", e.store.Dir)
 	sb.snapshots.Stop() // waits until nobody reads the standby any more

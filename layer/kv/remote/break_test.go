@@ -311,7 +311,7 @@ func TestBreak_storeGone(t *testing.T) {
 func TestBreak_silence(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e, err := remote.Open(t.Context(), p.addr(),
-		remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Second}.WithPing(20*time.Millisecond))
+		remote.Options{Secret: secret, Logger: quiet(t), Timeout: 5 * time.Second}.WithPing(100*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestBreak_silence(t *testing.T) {
 	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // idle for longer than either side waits for an answer
+	time.Sleep(1500 * time.Millisecond) // idle for longer than either side waits for an answer
 	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
 		t.Errorf("an idle connection was closed: %v", err)
 	}
@@ -366,6 +366,7 @@ func TestBreak_silentFor(t *testing.T) {
 func TestBreak_openSnapshot(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e := mustOpen(t, p.addr())
+	works(t, e) // a ping goes before it
 	p.setSilent(true)
 	asked := p.sent()
 	time.AfterFunc(10*time.Millisecond, func() {

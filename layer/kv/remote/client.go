@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/layer/kv"
@@ -25,6 +26,8 @@ type Engine struct {
 	stop    chan struct{} // closed by Close
 	running sync.WaitGroup
 	once    sync.Once
+
+	degraded atomic.Pointer[[]string] // the server's reasons to need an operator, as last heard; nil before that
 
 	mu struct {
 		sync.Mutex
@@ -128,6 +131,8 @@ func (e *Engine) keep(c *conn) {
 		}
 	})
 	for {
+		// The first request, so that the server's reasons to need an operator are known with its first answer.
+		_ = c.send(kindPing, 0, 0, nil) // if that fails, run ends
 		e.set(c, time.Time{}, 0)
 		err := c.run(e.stop)
 		lost := time.Now()
@@ -304,14 +309,10 @@ func (e *Engine) Failed() error {
 	return nil
 }
 
-// Degraded implements kv.Degrader. It returns what the server's engine reported at the last ping.
+// Degraded implements kv.Degrader. It returns what the server's engine reported at the last ping, also while the server
+// does not answer: that ends no reason.
 func (e *Engine) Degraded() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.mu.conn == nil {
-		return nil
-	}
-	if reasons := e.mu.conn.degraded.Load(); reasons != nil {
+	if reasons := e.degraded.Load(); reasons != nil {
 		return *reasons
 	}
 	return nil

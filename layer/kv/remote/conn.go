@@ -17,8 +17,6 @@ type conn struct {
 
 	// failure is set once the server reports that its store takes no more writes.
 	failure atomic.Pointer[error]
-	// degraded holds the reasons why the server's engine needs an operator.
-	degraded atomic.Pointer[[]string]
 
 	asked     atomic.Int64  // requests waiting for an answer, without watches
 	abilities atomic.Uint64 // as the server has told; 0 until then
@@ -95,7 +93,7 @@ func (c *conn) noteDegraded(payload []byte) error {
 	for len(d.b) > 0 && d.err == nil {
 		reasons = append(reasons, string(d.bytes()))
 	}
-	c.degraded.Store(&reasons)
+	c.e.degraded.Store(&reasons)
 	return d.err
 }
 

@@ -214,6 +214,7 @@ func TestEngine_roundTrips(t *testing.T) {
 		}
 	}()
 	const transactions, keys = 20, 5
+	works(t, e) // a ping goes before it
 	before := p.sent()
 	for range transactions {
 		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -385,4 +386,49 @@ func TestEngine_Checkpoint(t *testing.T) {
 		t.Error("a checkpoint into an existing directory")
 	}
 	works(t, copied)
+}
+
+// ailing is an engine that needs an operator.
+type ailing struct {
+	kv.Engine
+	reasons []string
+}
+
+func (a ailing) Degraded() []string { return a.reasons }
+
+// What a store says of itself is known with its first answer, also to a node that is started or connects again, and
+// holds until it says something else.
+func TestEngine_Degraded(t *testing.T) {
+	t.Parallel()
+	below := mustEmbed(t)
+	full := mustServe(t, ailing{below, []string{"disk_full: 3 MB left"}})
+	p := mustProxy(t, full.Addr().String())
+	o := remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Minute}
+	e, err := remote.Open(t.Context(), p.addr(), o.WithPing(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	says := func(when, want string) {
+		t.Helper()
+		if got := strings.Join(e.Degraded(), " "); got != want {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	const reason = "disk_full: 3 MB left"
+	works(t, e)
+	says("at first", reason)
+	p.setRefusing(true)
+	p.cut()
+	if err := readWithin(t.Context(), e, 100*time.Millisecond); err == nil {
+		t.Error("it answers behind a proxy that refuses")
+	}
+	says("without an answer", reason)
+	p.setRefusing(false)
+	works(t, e)
+	says("again", reason)
+	p.redirect(mustServe(t, ailing{Engine: below}).Addr().String())
+	p.cut()
+	works(t, e)
+	says("with space", "")
 }

@@ -44,10 +44,13 @@ func agree(merged []state.Event) []state.Event {
 			a.gone = e.At
 		case state.MemberReturned:
 			a := at(e.Member)
-			if !a.gone.IsZero() {
-				setSince(e, a.gone)
+			gone := a.gone
+			if silent := a.end(); !silent.IsZero() {
+				gone = silent
 			}
-			a.end()
+			if !gone.IsZero() {
+				setSince(e, gone)
+			}
 		case state.MemberJoined:
 			at(e.Member).end()
 		}
@@ -65,22 +68,24 @@ func (a *agreement) knows(suspicion *state.Event) bool {
 		(suspicion.Since == nil || !suspicion.Since.After(a.gone))
 }
 
-// end ends a silence or an absence: its reports are all there are. A node that says that it heard the member after
-// others had seen it go speaks of another silence, or was paused meanwhile.
-func (a *agreement) end() {
-	counts := func(e *state.Event) bool { return e.Since != nil && (a.gone.IsZero() || !e.Since.After(a.gone)) }
-	var last time.Time
+// end ends a silence or an absence: its reports are all there are. It returns when the member was last heard, or zero
+// if no report says it. A node that says that it heard the member after others had seen it go speaks of another
+// silence, or was paused meanwhile. One that never heard the member, since it was started when it was dead, does not
+// say it.
+func (a *agreement) end() (last time.Time) {
+	counts := func(e *state.Event) bool { return e.Since == nil || a.gone.IsZero() || !e.Since.After(a.gone) }
 	for _, e := range a.silent {
-		if counts(e) {
+		if counts(e) && e.Since != nil {
 			last = later(last, *e.Since)
 		}
 	}
 	for _, e := range a.silent {
-		if counts(e) && !e.At.Before(last) { // otherwise it was silent to one node alone
+		if counts(e) && !last.IsZero() && !e.At.Before(last) { // otherwise it was silent to one node alone
 			setSince(e, last)
 		}
 	}
 	*a = agreement{}
+	return last
 }
 
 // setSince sets since when what an event tells lasts.

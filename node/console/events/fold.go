@@ -99,8 +99,9 @@ func folded(merged []state.Event, group []int) state.Event {
 const maxLineJobs = 10
 
 // takenLines returns the lines that tell of the take-overs of a story, oldest first: one for each node that takes jobs,
-// and another one if it takes more of them much later.
-func takenLines(taken []*state.Event) (lines []state.StoryLine) {
+// and another one if it takes more of them much later. of says whose they are, such as " of n2", unless the story is
+// that node's.
+func takenLines(taken []*state.Event, of string) (lines []state.StoryLine) {
 	taken = slices.Clone(taken)
 	slices.SortStableFunc(taken, func(a, b *state.Event) int { return begun(a).Compare(begun(b)) })
 	groups := map[string][]*state.Event{} // by who takes them
@@ -119,7 +120,7 @@ func takenLines(taken []*state.Event) (lines []state.StoryLine) {
 		if n == 1 {
 			line.Jobs = nil
 		} else {
-			line.Text, line.Until = fmt.Sprintf("%d jobs go on at %s", n, first.To), &until
+			line.Text, line.Until = fmt.Sprintf("%d jobs%s go on at %s", n, of, first.To), &until
 		}
 		lines = append(lines, line)
 	}
@@ -141,8 +142,8 @@ func takenLines(taken []*state.Event) (lines []state.StoryLine) {
 const resumedLater = time.Second
 
 // takenParts returns what the text of a story says of its take-overs: when the first ones were, and if others were
-// notably later, when all were.
-func takenParts(taken []*state.Event) (parts []part) {
+// notably later, when all were. of is as for takenLines.
+func takenParts(taken []*state.Event, of string) (parts []part) {
 	if len(taken) == 0 {
 		return nil
 	}
@@ -165,7 +166,7 @@ func takenParts(taken []*state.Event) (parts []part) {
 			soon += jobs(e)
 		}
 	}
-	parts = []part{{first, fmt.Sprintf("%d %s resumed %s", soon, plural(soon, "job"), clock(first))}}
+	parts = []part{{first, fmt.Sprintf("%d %s%s resumed %s", soon, plural(soon, "job"), of, clock(first))}}
 	if soon < all {
 		parts = append(parts, part{last, fmt.Sprintf("all %d resumed by %s", all, clock(last))})
 	}

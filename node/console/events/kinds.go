@@ -40,7 +40,8 @@ var kinds = map[state.EventKind]kind{
 	state.MemberLeft: {severity: state.Info, log: "a member left",
 		about: "a node has stopped as announced", advice: "nothing"},
 	state.MemberReturned: {severity: state.Good, log: "a member is back",
-		about: "a node that was given up is back", advice: "nothing"},
+		about:  "a node that was given up is back; it was gone since it was last heard, or since it left",
+		advice: "nothing"},
 	state.MemberRestart: {severity: state.Info, log: "a member has restarted",
 		about:  "a node has restarted before it was given up",
 		advice: "nothing, unless nobody restarted it: see its log"},
@@ -83,10 +84,15 @@ var kinds = map[state.EventKind]kind{
 	state.SettingChanged: {severity: state.Info, log: "a setting was changed",
 		about: "somebody changed a setting with `_config`", advice: "nothing"},
 	state.LoginRefused: {severity: state.Warning, log: "authentication failed", limited: true,
-		about: "a login was refused", advice: "nothing, unless there are many: somebody guesses passwords"},
+		about:  "a login was refused; those during a lockout are counted in `repeated`",
+		advice: "nothing, unless there are many: somebody guesses passwords"},
 	state.ActionDone: {severity: state.Info, log: "an operator acted",
 		about:  "an operator did something in the console, or ended or cancelled another session by SQL",
 		advice: "nothing"},
+	state.ActionRefused: {severity: state.Warning, log: "an action was refused", limited: true,
+		about: "somebody has tried to do something in the console, or with the session of another user by SQL, " +
+			"without the right to do it; attempts that repeat it within an hour are counted in `repeated`",
+		advice: "ask the user; of a page of another site it may be an attack on who has opened it"},
 
 	state.ReplicationFailed: {severity: state.Warning, log: "a replication failed", limited: true,
 		about: "a replication failed", advice: "see `/_scheduler/docs`"},
@@ -112,10 +118,16 @@ func text(e *state.Event) string {
 	case state.MemberJoined:
 		return fmt.Sprintf("%s joined, version %s", e.Member, of(e.Object, "unknown"))
 	case state.MemberSilent:
+		if e.Since == nil {
+			return fmt.Sprintf("%s does not answer", e.Member)
+		}
 		return fmt.Sprintf("%s has not answered for %s", e.Member, duration(e))
 	case state.MemberAnswers:
 		return fmt.Sprintf("%s answers again, after %s", e.Member, duration(e))
 	case state.MemberDead:
+		if e.Since == nil {
+			return fmt.Sprintf("%s does not answer and was given up", e.Member)
+		}
 		return fmt.Sprintf("%s has not answered for %s and was given up", e.Member, duration(e))
 	case state.MemberLeft:
 		return fmt.Sprintf("%s left as announced, up for %s", e.Member, duration(e))
@@ -164,6 +176,12 @@ func text(e *state.Event) string {
 		return fmt.Sprintf("a login of %s from %s was refused", of(e.User, "an unknown user"), e.Address)
 	case state.ActionDone:
 		return e.Object + by(e)
+	case state.ActionRefused:
+		who := of(e.User, "an unknown user")
+		if e.Address != "" {
+			who += " from " + e.Address
+		}
+		return fmt.Sprintf("not allowed to %s: %s; %s", who, e.Object, e.Detail)
 	case state.ReplicationFailed:
 		return fmt.Sprintf("the replication %s from %s to %s failed: %s", e.Object, of(e.From, "a database"),
 			of(e.To, "another"), firstLine(e.Detail))
@@ -253,7 +271,7 @@ func attributes(e *state.Event) []slog.Attr {
 	switch e.Kind {
 	case state.SettingChanged:
 		add("setting", e.Object)
-	case state.ActionDone:
+	case state.ActionDone, state.ActionRefused:
 		add("action", e.Object)
 	case state.IndexErrors:
 		add("design", e.Object)

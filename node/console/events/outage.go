@@ -1,6 +1,7 @@
 package events
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -8,9 +9,13 @@ import (
 	"github.com/divandb/divan/node/console/state"
 )
 
-// causedWithin is how long after a member fell silent or left the others may find that the store does not answer
-// because of that: the member may have had it.
-const causedWithin = 15 * time.Second
+const (
+	// causedWithin is how long after a member fell silent or left the store may not answer the others because of that:
+	// the member may have had it.
+	causedWithin = 15 * time.Second
+	// causedBefore is how long before it others may have begun to ask that store.
+	causedBefore = time.Second
+)
 
 // absence is a time in which the store did not answer one node. That it answers again is told by the run of the node
 // that missed it, which may have ended before, or have taken what it told with it. Then the absence ends with the first
@@ -21,6 +26,8 @@ type absence struct {
 	lost  *state.Event
 	sign  *state.Event // that it is over; nil while it lasts
 	exact bool         // sign is the node's own report that the store answers again
+	// paused: the node did not run for a part of it, so that it could not see the end.
+	paused bool
 }
 
 // outage is a time in which the store did not answer some nodes.
@@ -30,6 +37,8 @@ type outage struct {
 	nodes    []string       // that it did not answer, as they reported it
 	began    time.Time
 	end      *absence // that ended last; nil while one lasts
+	// taken are the jobs of these nodes that were taken over because of it, oldest first, by node.
+	taken map[string][]*state.Event
 }
 
 // outages returns the outages in a list of Merge, oldest first. One ends when the store answers all nodes again that
@@ -38,7 +47,7 @@ func outages(merged []state.Event) (list []*outage) {
 	for _, a := range absences(merged) {
 		i := len(list) - 1
 		if i < 0 || !list[i].lastsUntil(a.began) {
-			list = append(list, &outage{began: a.began})
+			list = append(list, &outage{began: a.began, taken: map[string][]*state.Event{}})
 			i++
 		}
 		list[i].absences = append(list[i].absences, a)
@@ -64,6 +73,8 @@ func absences(merged []state.Event) (list []*absence) {
 			for _, n := range append([]string{e.Node}, e.Also...) {
 				latest[n].answered(&e)
 			}
+		case state.NodePaused:
+			latest[e.Node].overslept(begun(&e))
 		case state.NodeStarted:
 			if a := latest[e.Node]; a != nil && begun(&e).After(a.began) {
 				a.endBy(&e)
@@ -90,6 +101,8 @@ func (a *absence) endBy(e *state.Event) {
 func (a *absence) answered(back *state.Event) {
 	switch {
 	case a == nil || a.exact:
+	case a.paused:
+		a.endBy(back)
 	case back.Since == nil || !back.Since.After(a.lost.At.Add(sameWithin)):
 		a.sign, a.exact = back, true
 		if at := begun(back); at.Before(a.began) {
@@ -100,9 +113,17 @@ func (a *absence) answered(back *state.Event) {
 	}
 }
 
-// lastsUntil reports whether an absence that began at a time belongs to the outage. How long an absence lasted whose
-// end is not known is not assumed.
+// overslept notes that the node was paused since a time. It may say that the store answers again before it says that.
+func (a *absence) overslept(since time.Time) {
+	if a != nil && since.After(a.began) && (a.sign == nil || a.sign.At.After(since) || !a.exact) {
+		a.paused, a.exact = true, false
+	}
+}
+
+// lastsUntil reports whether an absence that began at a time belongs to the outage. An absence whose end is not known
+// is taken to have ended as those of other nodes, or else not to have lasted long.
 func (o *outage) lastsUntil(began time.Time) bool {
+	known := slices.ContainsFunc(o.absences, func(a *absence) bool { return a.exact })
 	return slices.ContainsFunc(o.absences, func(a *absence) bool {
 		switch {
 		case a.sign == nil:
@@ -110,7 +131,7 @@ func (o *outage) lastsUntil(began time.Time) bool {
 		case a.exact:
 			return !began.After(a.sign.At)
 		}
-		return began.Before(a.sign.At) && began.Sub(a.lost.At) <= sameWithin
+		return !known && began.Before(a.sign.At) && began.Sub(a.lost.At) <= sameWithin
 	})
 }
 
@@ -152,21 +173,43 @@ func (o *outage) add(e *state.Event) {
 
 func (o *outage) over() bool { return o.end != nil }
 
-// concerns reports whether an outage belongs into a member's story: the member told of it then, or had gone right
-// before. caused reports whether that is all that is to be told of it.
-func (o *outage) concerns(t *telling) (concerns, caused bool) {
-	gone := t.wasGone()
-	found := o.events[0].At
-	if t.over && found.After(t.ended.Add(storySettles)) || o.over() && o.end.sign.At.Before(gone) {
-		return false, false
+// holder returns which node has the store, or "" if that is not known.
+func (o *outage) holder() string {
+	for _, a := range o.absences {
+		if a.lost.From != "" {
+			return a.lost.From
+		}
 	}
-	if !found.Before(gone) && found.Sub(gone) <= causedWithin {
-		return true, true
-	}
-	return slices.Contains(o.nodes, t.member), len(o.nodes) == 1
+	return ""
 }
 
-// lines returns the steps of an outage, without those that another story has.
+// of returns the story of a member that tells the outage, or nil: it has the store, went right before that did not
+// answer others, and was back when it did; or it is the only one that the store did not answer. Each outage is told
+// once: if several members had gone and it is not known which one has the store, by the story of the one that went when
+// the outage began.
+func (o *outage) of(list []*telling) (of *telling) {
+	var closest time.Duration
+	holder := o.holder()
+	for _, t := range list {
+		gone := t.wasGone()
+		after, has := o.began.Sub(gone), slices.Contains(o.nodes, t.member)
+		caused := !has && (holder == "" || holder == t.member) && -causedBefore <= after && after <= causedWithin
+		if o.over() && holder == "" { // it has the store if both are back together
+			caused = caused && t.over && t.ended.Sub(o.end.sign.At) <= storySettles
+		}
+		switch {
+		case !caused && !(has && len(o.nodes) == 1),
+			t.over && o.began.After(t.ended), o.over() && o.end.sign.At.Before(gone):
+			continue
+		}
+		if of == nil || after.Abs() < closest {
+			of, closest = t, after.Abs()
+		}
+	}
+	return of
+}
+
+// lines returns the steps of an outage, without those that its story has.
 func (o *outage) lines(has []*state.Event) []state.StoryLine {
 	list := make([]state.StoryLine, 0, len(o.events))
 	for _, e := range o.events {
@@ -174,11 +217,24 @@ func (o *outage) lines(has []*state.Event) []state.StoryLine {
 			list = append(list, state.StoryLine{At: e.At, Text: e.Text, Nodes: append([]string{e.Node}, e.Also...)})
 		}
 	}
+	for _, from := range slices.Sorted(maps.Keys(o.taken)) {
+		list = append(list, takenLines(o.taken[from], " of "+from)...)
+	}
 	return list
 }
 
-// text says which nodes were without the store, and when.
+// text says which nodes were without the store, and when, and when the jobs were resumed that they lost.
 func (o *outage) text() string {
+	text := o.times()
+	for _, from := range slices.Sorted(maps.Keys(o.taken)) {
+		for _, p := range takenParts(o.taken[from], " of "+from) {
+			text += ", " + p.text
+		}
+	}
+	return text
+}
+
+func (o *outage) times() string {
 	text := listed(o.nodes) + " without store "
 	if !o.over() {
 		return text + "since " + clock(o.began)

@@ -22,8 +22,10 @@ const (
 	// events for those of togetherWithin.
 	maxTaken, maxTakeovers = 500, 200
 	togetherWithin         = time.Second
-	// burst is how many events of a limited kind are kept of any minute.
-	burst = 10
+	// burst is how many events of a limited kind are kept of any minute, and countedFor how long one counts what is
+	// the same.
+	burst      = 10
+	countedFor = time.Hour
 
 	// maxLearned bounds the memory of what other nodes tell, in bytes, and maxLearnedTaken that of jobs that were taken
 	// over.
@@ -64,12 +66,16 @@ func New(node string, log *slog.Logger) *Recorder {
 }
 
 // Record keeps an event and writes it to the log. It fills in ID, Node, Severity and Text, and At if it is zero.
-func (r *Recorder) Record(e state.Event) { r.add(e, true) }
+func (r *Recorder) Record(e state.Event) { r.add(e, true, false) }
 
 // Keep is Record without the log, for what is in the log already.
-func (r *Recorder) Keep(e state.Event) { r.add(e, false) }
+func (r *Recorder) Keep(e state.Event) { r.add(e, false, false) }
 
-func (r *Recorder) add(e state.Event, logs bool) {
+// Count is Record for what strangers can cause, and follows from what they did before: it is counted as a repetition of
+// the last event that tells the same of the same user and address, unless that is more than an hour old.
+func (r *Recorder) Count(e state.Event) { r.add(e, true, true) }
+
+func (r *Recorder) add(e state.Event, logs, counted bool) {
 	e.Node = r.node
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -87,7 +93,7 @@ func (r *Recorder) add(e state.Event, logs bool) {
 		e.Text = text(&e)
 	}
 	e.Text = cut(e.Text, maxText)
-	if r.keep(e, k.limited) && logs {
+	if r.keep(e, k.limited, counted) && logs {
 		r.write(&e, k.log)
 	}
 }
@@ -103,23 +109,22 @@ func (r *Recorder) write(e *state.Event, message string) {
 	_ = to.Handle(context.Background(), line) // as package slog does
 }
 
-// keep adds an event, or counts it as a repetition of the last one of its kind if there were too many. It reports
-// whether it was added.
-func (r *Recorder) keep(e state.Event, limited bool) bool {
+// keep adds an event, or counts it as a repetition of an earlier one: of the same if it is counted, or of the last one
+// of its kind if there were too many. It reports whether it was added.
+func (r *Recorder) keep(e state.Event, limited, counted bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.changes++
 	close(r.mu.changed)
 	r.mu.changed = make(chan struct{})
-	if limited && !r.allows(e.Kind, e.At) {
-		for i := len(r.mu.strangers) - 1; i >= 0; i-- {
-			if last := &r.mu.strangers[i]; last.Kind == e.Kind {
-				at := e.At
-				last.Repeated++
-				last.Until = &at
-				return false
-			}
-		}
+	if counted && r.repeats(&e, func(last *state.Event) bool {
+		return last.User == e.User && last.Address == e.Address && last.Object == e.Object &&
+			last.Detail == e.Detail && e.At.Sub(last.At) < countedFor
+	}) {
+		return false
+	}
+	if limited && !r.allows(e.Kind, e.At) && r.repeats(&e, func(*state.Event) bool { return true }) {
+		return false
 	}
 	r.mu.last++
 	e.ID = r.node + "/" + r.life + "/" + strconv.FormatInt(r.mu.last, 10)
@@ -149,6 +154,20 @@ func (r *Recorder) keep(e state.Event, limited bool) bool {
 		r.mu.own = slices.Delete(r.mu.own, 0, n)
 	}
 	return true
+}
+
+// repeats counts an event of a limited kind as a repetition of the last one of its kind that is like it, if there is
+// one.
+func (r *Recorder) repeats(e *state.Event, like func(last *state.Event) bool) bool {
+	for i := len(r.mu.strangers) - 1; i >= 0; i-- {
+		if last := &r.mu.strangers[i]; last.Kind == e.Kind && like(last) {
+			at := e.At
+			last.Repeated++
+			last.Until = &at
+			return true
+		}
+	}
+	return false
 }
 
 // together adds a job to those that were taken from the same node at the same time, and returns the id of their event.

@@ -93,7 +93,7 @@ func TestRecorder_kinds(t *testing.T) {
 		state.MemberDead, state.MemberLeft, state.MemberReturned, state.MemberRestart, state.WrongSecret,
 		state.NameClash, state.ShardsMoved, state.ActorFailed, state.JobTaken, state.Resharded, state.StoreLost,
 		state.StoreBack, state.SlowStatement, state.IndexErrors, state.DiskLow, state.Degraded, state.Recovered,
-		state.SettingChanged, state.LoginRefused, state.ActionDone, state.Draining}
+		state.SettingChanged, state.LoginRefused, state.ActionDone, state.ActionRefused, state.Draining}
 	for _, kind := range all {
 		log.Reset()
 		r.Record(state.Event{Kind: kind, Member: "m", Database: "db", Object: "object", Actor: "actor", Detail: "detail",
@@ -152,6 +152,36 @@ func TestRecorder_limited(t *testing.T) {
 	}
 	if n := len(list(r)) - len(got); n != 10 {
 		t.Errorf("%d events in the next minute", n)
+	}
+}
+
+// What is only counted is a repetition of the event of the same user and address. Without one it is an event.
+func TestRecorder_Count(t *testing.T) {
+	r, log := recorder(t)
+	at := time.Now()
+	of := func(user string, after time.Duration) state.Event {
+		return state.Event{Kind: state.LoginRefused, User: user, Address: "10.0.0.1", At: at.Add(after)}
+	}
+	r.Record(of("ann", 0))
+	r.Record(of("bob", time.Second))
+	for i := range 1500 {
+		r.Count(of("ann", time.Minute+time.Duration(i)*time.Millisecond))
+	}
+	r.Count(of("carl", 2*time.Minute))
+	r.Count(of("carl", 3*time.Minute))
+	r.Count(of("ann", time.Hour))
+	var got []string
+	for _, e := range list(r) {
+		got = append(got, fmt.Sprint(e.User, e.Repeated))
+		if e.Repeated == 1500 && !e.Until.Equal(at.Add(time.Minute+1499*time.Millisecond)) {
+			t.Errorf("repeated until %v", e.Until)
+		}
+	}
+	if want := []string{"ann0", "carl1", "bob0", "ann1500"}; !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+	if n := strings.Count(log.String(), "authentication failed"); n != 4 {
+		t.Errorf("%d lines in the log", n)
 	}
 }
 

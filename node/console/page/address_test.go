@@ -212,23 +212,19 @@ func TestPage_broughtForward(t *testing.T) {
 	url, status, _ := flaky(t, answers())
 	p := browser.Start(t).Open(url+"/stopped#/nodes", browser.View{})
 	defer p.Close()
-	hide := func(is bool) {
-		p.Eval(fmt.Sprintf(`Object.defineProperty(document, 'hidden', { value: %v, configurable: true });
-			document.dispatchEvent(new Event('visibilitychange'))`, is), nil)
-	}
 	p.WaitText("1,204/s")
 	p.WaitText("2 nodes up")
 	p.WaitText("live ●")
-	hide(true)
+	hide(p, true)
 	pass(p, 2*time.Second)
 	status.Store(2) // it is stopped: its connections stay
-	hide(false)
+	hide(p, false)
 	if text := p.Text(); !strings.Contains(text, "live ●") || !strings.Contains(text, "2 nodes up") {
 		t.Errorf("after 2 s the page shows %s", text)
 	}
-	hide(true)
+	hide(p, true)
 	p.Eval("Date.now = (now => () => now)(Date.now() + 60_000)", nil) // requests are under way: pass would wait for them
-	hide(false)
+	hide(p, false)
 	p.WaitText("Asking n1 again; what is shown is from ")
 	p.WaitText("not up to date: asking again, the page was in the background")
 	if text := p.Text(); strings.Contains(text, "live ●") || strings.Contains(text, "nodes up") ||
@@ -236,8 +232,23 @@ func TestPage_broughtForward(t *testing.T) {
 		t.Errorf("before an answer the page shows %s", text)
 	}
 	status.Store(0)
-	hide(true)
-	hide(false)
+	hide(p, true)
+	hide(p, false)
 	p.WaitText("2 nodes up")
 	p.WaitText("live ●")
+}
+
+// A link to skipped documents that was cut shows its first page, or that there is no such page.
+func TestPage_failuresCut(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/databases/orders/failures", browser.View{})
+	defer p.Close()
+	p.WaitText("There is no such page.")
+	for _, after := range []string{"junk", "[1]", "null", `["o1"]`, `{"length":2}`} {
+		p.Eval(`location.hash = '#/jobs'`, nil)
+		p.WaitText("orders/0519c025")
+		p.Eval("location.hash = "+quoted("#/databases/orders/failures/_design%2Fby?after=")+"+encodeURIComponent("+
+			quoted(after)+")", nil)
+		p.Wait(`document.querySelector('#view td, #view [role=alert]')?.textContent === 'o7'`)
+	}
 }

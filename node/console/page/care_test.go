@@ -27,7 +27,7 @@ func caring(t *testing.T, api map[string]any) (address string, wrote *atomic.Int
 		if r.Method != http.MethodGet {
 			wrote.Add(1)
 			w.WriteHeader(http.StatusCreated)
-			_, _ = fmt.Fprint(w, `{"ok":true}`)
+			_, _ = fmt.Fprint(w, `{"ok":true,"id":"o1","rev":"3-c"}`)
 			return
 		}
 		if _, ok := api[path]; !ok && strings.HasPrefix(path, "/_dashboard/couch/orders/") {
@@ -63,99 +63,6 @@ const relations = `document.querySelector('#view details')?.textContent.includes
 func value[T any](p *browser.Page, expression string) (v T) {
 	p.Eval(expression, &v)
 	return v
-}
-
-// Only a statement that is known to its end can be opened to be run: the rest could be what limits it.
-func TestPage_cutStatements(t *testing.T) {
-	api := answers()
-	api["sessions"] = map[string]any{"now": time.Now(), "total": 3, "absent": []state.Absent{},
-		"rows": []state.Session{
-			{Node: "n1", PID: 1, Statement: "SELECT 1"},
-			{Node: "n1", PID: 2, Statement: "DELETE FROM docs -- ", Cut: true},
-			{Node: "n1", PID: 3, Statement: "DELETE FROM docs …"}}} // from a node of an earlier version
-	url, _, _ := caring(t, api)
-	p := browser.Start(t).Open(url+"/_dashboard/#/sessions", browser.View{})
-	defer p.Close()
-	p.WaitText("This is only its beginning: it cannot be opened in SQL.")
-	rows := value[[]string](p, `[...document.querySelectorAll('#view table[aria-label="SQL sessions"] tbody tr')].map(
-		r => r.innerText.includes('only its beginning') + ' ' + (r.querySelector('a[href*="q="]')?.innerText ?? 'no'))`)
-	if got, want := strings.Join(rows, ", "), "false Open in SQL, true no, true no"; got != want {
-		t.Errorf("the sessions are %q, want %q", got, want)
-	}
-}
-
-// What was typed is not lost when another statement is chosen, or when it takes the place of what an address brings.
-func TestPage_typedStatement(t *testing.T) {
-	url, _, _ := caring(t, answers())
-	p := browser.Start(t).Open(url+"/_dashboard/#/sql/orders", browser.View{})
-	defer p.Close()
-	p.Wait(relations)
-	const list = `document.querySelector('[aria-label="Earlier statements"]')`
-	choose := func(what string) {
-		p.Eval(`(() => { const list = `+list+`; list.focus(); list.value = [...list.options].find(
-			o => o.textContent.startsWith(`+quoted(what)+`)).value; list.dispatchEvent(new Event('change')); })()`, nil)
-	}
-	const typed = "UPDATE docs SET doc = '{}'\n-- for hours"
-	p.Eval(box+`.focus(); `+box+`.select(); document.execCommand('insertText', false, `+quoted(typed)+`)`, nil)
-	choose("Some documents")
-	if got := value[string](p, box+".value"); got != "SELECT id, doc FROM docs LIMIT 20" {
-		t.Errorf("what was chosen is %q", got)
-	}
-	p.Eval(`document.execCommand('undo')`, nil)
-	if got := value[string](p, box+".value"); got != typed {
-		t.Errorf("after Undo the box has %q", got)
-	}
-	choose("Some documents")
-	choose("Conflicts") // which replaces what was not typed
-	choose("UPDATE docs")
-	if got := value[string](p, box+".value"); got != typed {
-		t.Errorf("the list has kept %q", got)
-	}
-	if n := value[int](p, list+`.options.length`); n != 1+5+1 {
-		t.Errorf("the list has %d entries", n)
-	}
-}
-
-// A statement that runs is not ended by leaving its view without a question, and it is said what became of it.
-func TestPage_leavingStatement(t *testing.T) {
-	url, _, hold := caring(t, answers())
-	p := browser.Start(t).Open(url+"/_dashboard/#/sql/orders", browser.View{})
-	defer p.Close()
-	p.Wait(relations)
-	asks := func() bool {
-		return value[bool](p, `!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))`)
-	}
-	if asks() {
-		t.Error("it asks although nothing runs")
-	}
-	hold.Store(true)
-	p.Eval(box+`.value = 'INSERT INTO docs SELECT 1'; `+pressed, nil)
-	p.WaitText("0 rows")
-	if !asks() {
-		t.Error("closing the page asks nothing")
-	}
-	const question = "A statement is running. It is cancelled, and what it has not committed is undone."
-	p.Eval(`document.querySelector('nav a[href="#/jobs"]').click()`, nil)
-	p.WaitText(question)
-	p.Eval(`[...document.querySelectorAll('#ask button')].find(b => b.textContent === 'Cancel').click()`, nil)
-	p.Eval(`location.hash = '#/jobs'`, nil)
-	p.WaitText(question)
-	if got := value[string](p, `location.hash`); got != "#/sql/orders" {
-		t.Errorf("while it asks the address is %s", got)
-	}
-	p.Eval(`[...document.querySelectorAll('#ask button')].find(b => b.textContent === 'Leave and cancel').click()`, nil)
-	p.Wait(`location.hash === '#/jobs'`)
-	hold.Store(false)
-	p.Eval(`location.hash = '#/sql/orders'`, nil)
-	p.WaitText("“INSERT INTO docs SELECT 1” in orders was cancelled after ")
-	p.WaitText("What the statements had not committed by then is undone.")
-	p.Eval(`location.hash = '#/jobs'`, nil)
-	p.Wait(`!` + box)
-	p.Eval(`location.hash = '#/sql/orders'`, nil)
-	p.Wait(box)
-	if text := p.Text(); strings.Contains(text, "was cancelled") {
-		t.Errorf("it is said again: %s", text)
-	}
 }
 
 // A file does not take the place of another one unasked.
@@ -264,6 +171,40 @@ func TestPage_history(t *testing.T) {
 	p.WaitText(" 1-x missing")
 	if text := p.Text(); strings.Contains(text, "of 60 revisions") {
 		t.Errorf("with all revisions it shows %s", text)
+	}
+}
+
+// Where rows are cards, lists are sorted by a choice.
+func TestPage_sortBy(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/_dashboard/#/databases", browser.View{})
+	defer p.Close()
+	const choice = `document.querySelector('#view caption select')`
+	p.WaitText("10,000 in all")
+	if value[bool](p, choice+`.checkVisibility()`) {
+		t.Error("beside heads of columns there is a choice")
+	}
+	p.Resize(360, 800)
+	if got := value[string](p, choice+`.ariaLabel + ': ' + `+choice+`.checkVisibility() + ', ' + `+choice+
+		`.selectedOptions[0].textContent`); got != "Sort by: true, Database, ascending" {
+		t.Errorf("the choice is %s", got)
+	}
+	fits(t, p, "sorted", 360)
+	p.Eval(`(e => { e.focus(); e.value = 'docs descending'; e.dispatchEvent(new Event('change')); })(`+choice+`)`, nil)
+	p.Wait(`location.hash === '#/databases?sort=docs&desc=true' && performance.getEntriesByType('resource').some(
+		e => e.name.includes('/databases?') && e.name.includes('sort=docs&desc=true'))`)
+	for _, view := range []string{"nodes", "", "databases/orders/failures/_design%2Fby", "sessions"} {
+		p.Eval(`location.hash = `+quoted("#/"+view), nil)
+		p.Wait(choice + `?.checkVisibility()`)
+	}
+	p.Eval(`location.hash = '#/nodes'`, nil)
+	p.Wait(`document.querySelectorAll('#view section').length === 1 && ` + choice)
+	for _, way := range []string{"name descending", "name ascending"} {
+		p.Eval(`(e => { e.focus(); e.value = `+quoted(way)+`; e.dispatchEvent(new Event('change')); })(`+choice+`)`, nil)
+		got := value[string](p, choice+`.value + ' ' + (document.activeElement === `+choice+`)`)
+		if got != way+" true" {
+			t.Errorf("after a choice of %s it is %s", way, got)
+		}
 	}
 }
 
@@ -431,66 +372,6 @@ func TestPage_units(t *testing.T) {
 	}
 }
 
-// The plan of a statement that was run has the rows that were expected beside those that came, and marks the step with
-// most of those.
-func TestPage_plan(t *testing.T) {
-	p := module(t)
-	const plan = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 9, 'Plan Rows': 10, 'Actual Rows': 5,
-		'Actual Loops': 1,
-		Plans: [{ 'Node Type': 'Seq Scan', 'Total Cost': 8, 'Plan Rows': 100, 'Actual Rows': 5, 'Actual Loops': 2,
-		'Rows Examined': 1000 }, { 'Node Type': 'Result', 'Total Cost': 4.5, 'Plan Rows': 1, 'Actual Rows': 20,
-		'Actual Loops': 0 }] } }]`
-	drawn := func(plan string) string {
-		return strings.Join(value[[]string](p, `import('/_dashboard/js/plan.js').then(m =>
-			[...m.planTree(JSON.stringify(
-			`+plan+`))[0].querySelectorAll('.step')].map(e => e.querySelector('.dim').textContent + ' ' +
-			Math.round(e.querySelector('progress').value) + ' %'))`), "; ")
-	}
-	if got, want := drawn(plan), "5 rows, about 10 expected · cost 9 0 %; 5 rows in each of 2 runs, "+
-		"about 100 expected, "+
-		"1,000 examined · cost 8 100 %; 20 rows, about 1 expected · cost 4.5 0 %"; got != want {
-		t.Errorf("the plan is %s, want %s", got, want)
-	}
-	const expected = `[{ Plan: { 'Node Type': 'Limit', 'Total Cost': 8, 'Plan Rows': 10,
-		Plans: [{ 'Node Type': 'Seq Scan',
-		'Total Cost': 2, 'Plan Rows': 100 }] } }]`
-	if got, want := drawn(expected), "about 10 rows · cost 8 100 %; about 100 rows · cost 2 25 %"; got != want {
-		t.Errorf("the plan is %s, want %s", got, want)
-	}
-}
-
-// A chart has as many labels as fit, none over another one.
-func TestPage_chartLabels(t *testing.T) {
-	p := module(t)
-	for _, c := range []struct{ names, want string }{
-		{`['Berlin', 'Paris', 'Rome']`, "Berlin Paris Rome"},
-		{`Array.from({ length: 12 }, (_, i) => 'month ' + i)`,
-			"month 0 month 1 month 2 month 3 month 4 month 5 month 6 " +
-				"month 7 month 8 month 9 month 10 month 11"},
-		{`Array.from({ length: 100 }, (_, i) => 'n' + i)`,
-			"n0 n4 n8 n12 n16 n20 n24 n28 n32 n36 n40 n44 n48 n52 n56 n60 " +
-				"n64 n68 n72 n76 n80 n84 n88 n92 n96"},
-		{`['x'.repeat(90)]`, strings.Repeat("x", 40)},
-	} {
-		var got struct {
-			Text  string
-			Apart bool
-		}
-		p.Eval(`import('/_dashboard/js/chart.js').then(m => {
-			const chart = m.chartOf({ columns: [{ name: 'a', type: 'text' }, { name: 'b', type: 'numeric' }],
-				rows: `+c.names+`.map((n, i) => [n, String(i + 1)]) });
-			document.body.replaceChildren(chart);
-			document.body.style.font = '12px system-ui, sans-serif';
-			const labels = [...chart.querySelectorAll('text')].slice(3), boxes = labels.map(e => e.getBBox());
-			return { text: labels.map(e => e.textContent).join(' '), apart: boxes.every((b, i) =>
-				b.x + b.width <= 900 && (i === 0 || boxes[i - 1].x + boxes[i - 1].width < b.x)) };
-		})`, &got)
-		if got.Text != c.want || !got.Apart {
-			t.Errorf("of %s the labels are %s, apart: %v", c.names, got.Text, got.Apart)
-		}
-	}
-}
-
 // A list is sorted by a click anywhere in a header, and by the key that presses its button.
 func TestPage_headers(t *testing.T) {
 	url, _, _ := caring(t, answers())
@@ -514,32 +395,18 @@ func TestPage_headers(t *testing.T) {
 	}
 }
 
-// Where to begin an SQL session is where the node that was asked listens.
-func TestPage_psql(t *testing.T) {
-	api := answers()
-	api["sessions"] = map[string]any{"now": time.Now(), "total": 0, "absent": []state.Absent{}, "rows": []state.Session{},
-		"sql": "10.0.0.7:7433"}
-	url, _, _ := caring(t, api)
-	p := browser.Start(t).Open(url+"/_dashboard/#/sessions", browser.View{})
-	defer p.Close()
-	p.WaitText("Try: psql -h 10.0.0.7 -p 7433 -d orders")
-	for address, want := range map[string]string{"0.0.0.0:5433": "psql -h 127.0.0.1 -p 5433",
-		"[::]:1": "psql -h 127.0.0.1 -p 1", "[fd00::7]:2": "psql -h fd00::7 -p 2", "db:3": "psql -h db -p 3"} {
-		got := value[string](p, `import('/_dashboard/js/dom.js').then(d => d.psql(`+quoted(address)+`))`)
-		if got != want {
-			t.Errorf("%s is %s, want %s", address, got, want)
-		}
-	}
-}
-
-// Words stay whole in a list where there is room, and addresses break behind slashes.
+// Words stay whole in a list, and addresses and ids break behind signs.
 func TestPage_wholeWords(t *testing.T) {
 	p := module(t)
-	got := value[[]string](p, `import('/_dashboard/js/table.js').then(({ table }) => [...table('x', [{ title: 'a',
-		cell: r => r }], ['http://10.0.0.7:5984/a-database-with-a-name/', 'x'.repeat(31), 'ten words'
-		]).querySelectorAll('td > span')].map(e => e.className + ': ' + e.innerHTML))`)
-	want := []string{"words: http://<wbr>10.0.0.7:5984/<wbr>a-database-with-a-name/", ": " + strings.Repeat("x", 31),
-		"words: ten words"}
+	got := value[[]string](p, `import('/_dashboard/js/table.js').then(({ table }) => {
+		const link = document.createElement('a');
+		link.textContent = 'node:n1/databases/database:orders/shard:1';
+		return [...table('x', [{ title: 'a', cell: r => r }], ['http://10.0.0.7:5984/a-database/', 'x'.repeat(15),
+			'ten words/a day', link]).querySelectorAll('td > span')].map(e => e.className + ': ' + e.innerHTML);
+	})`)
+	want := []string{"words: http://<wbr>10.0.0.7:<wbr>5984/<wbr>a-database/", ": " + strings.Repeat("x", 15),
+		"words: ten words/a day",
+		"words: <a>node:<wbr>n1/<wbr>databases/<wbr>database:<wbr>orders/<wbr>shard:<wbr>1</a>"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the cells are %q, want %q", got, want)
 	}

@@ -3,6 +3,7 @@ package page_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -95,7 +96,6 @@ func TestPage_sessionEnds(t *testing.T) {
 		t.Errorf("the page shows %q", text)
 	}
 	status.Store(0)
-	p.Eval(`localStorage.clear()`, nil)
 	other := b.Open(url+"/_dashboard/#/", browser.View{})
 	defer other.Close()
 	other.WaitText("2 nodes up")
@@ -133,7 +133,7 @@ func TestPage_signedInAgain(t *testing.T) {
 	p.WaitText("Your session has ended")
 	p.Eval("mark()", nil)
 	p.Eval(`location.hash = '#/databases/orders/docs'`, nil)
-	p.WaitText("your session has ended")
+	p.Wait(`(e => e.hidden && e.textContent.includes('your session has ended'))(document.getElementById('view'))`)
 	pass(p, time.Minute)
 	const verdict = "/_dashboard/api/verdict"
 	if times := asked(p, verdict); len(times) < 5 || len(times) > 7 {
@@ -149,5 +149,83 @@ func TestPage_signedInAgain(t *testing.T) {
 	}
 	if list := p.Problems(); len(list) > 0 {
 		t.Errorf("the page complains: %q", list)
+	}
+}
+
+// Why the node does not answer stays as it was found: it refuses requests, and does not take long.
+func TestPage_refusing(t *testing.T) {
+	url, status, _ := flaky(t, answers())
+	p := browser.Start(t).Open(url+"/stopped#/nodes", browser.View{})
+	defer p.Close()
+	p.WaitText("2 nodes up; 2 things need attention")
+	status.Store(1)
+	pass(p, 3*time.Second)
+	p.WaitText("not up to date: this node does not answer")
+	p.Eval(`(said => {
+		const note = () => said.add(document.getElementById('status').textContent);
+		new MutationObserver(note).observe(document.getElementById('status'),
+			{ characterData: true, childList: true, subtree: true });
+		window.said = said;
+	})(new Set())`, nil)
+	pass(p, time.Minute)
+	if got := value[[]string](p, `[...said]`); len(got) > 0 {
+		t.Errorf("then it says %q", got)
+	}
+	status.Store(0)
+	pass(p, 30*time.Second)
+	p.WaitText("live ●")
+}
+
+// Who signs in after another one sees at once what is so, and not that the session has ended.
+func TestPage_anotherSignsIn(t *testing.T) {
+	var out, bob atomic.Bool
+	api := answers()
+	mux := http.NewServeMux()
+	stopped(mux)
+	serve := func(w http.ResponseWriter, name string) {
+		if out.Load() {
+			w.Header().Set("X-Divan-Status", "401")
+			_, _ = w.Write([]byte(`{"error":"unauthorized","reason":"You are not a server admin."}`))
+			return
+		}
+		if v, ok := api[name].(state.Verdict); ok && bob.Load() {
+			v.User = "bob"
+			answer(w, map[string]any{"verdict": v}, "verdict")
+			return
+		}
+		answer(w, api, name)
+	}
+	mux.HandleFunc("/_dashboard/couch/", func(w http.ResponseWriter, r *http.Request) {
+		path, _ := url.PathUnescape(r.URL.Path)
+		serve(w, path+map[bool]string{true: "?meta"}[r.URL.Query().Get("conflicts") != ""])
+	})
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) { serve(w, asksFor(r)) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/stopped#/jobs", browser.View{})
+	defer p.Close()
+	for view, shows := range map[string]string{"docs": "1 shown", "doc/o1": "photo.png"} {
+		out.Store(false)
+		bob.Store(false)
+		p.Eval("location.hash = "+quoted("#/databases/orders/"+view)+"; window.dispatchEvent(new Event('focus'))", nil)
+		p.WaitText(shows)
+		pass(p, 4*time.Second)
+		p.WaitText("live ●")
+		out.Store(true)
+		pass(p, 4*time.Second)
+		p.WaitText("Your session has ended")
+		out.Store(false)
+		bob.Store(true)
+		p.Eval(`window.dispatchEvent(new Event('focus'))`, nil)
+		p.WaitText("bob is signed in now.")
+		p.WaitText(shows) // no time passes
+		p.WaitText("live ●")
+		if text := p.Text(); strings.Contains(text, "session has ended") {
+			t.Errorf("bob is shown %s", text)
+		}
+		pass(p, 4*time.Second)
+		bob.Store(false)
+		pass(p, 4*time.Second)
+		p.WaitText("anna is signed in now.")
 	}
 }

@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -131,12 +132,13 @@ const laptop = 1280
 
 var between = []int{1200, 1100, 1099, 1024, 901, 900, 800, 768, 720, 701, 700, 600}
 
-// fits fails if a page is wider than its window, or breaks short words.
+// fits fails if a page is wider than its window, or a table than its place, or if short words are broken.
 func fits(t *testing.T, p *browser.Page, shot string, width int) {
 	t.Helper()
 	var wide, broken []string
 	p.Eval(`[...document.querySelectorAll('body *')].filter(e => !e.closest('.skip, .grid, svg, option, dialog') &&
-		e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))`, &wide)
+		e.getBoundingClientRect().right > Math.min(innerWidth, e.matches('table') ?
+			e.parentElement.getBoundingClientRect().right : Infinity) + 1).map(e => e.outerHTML.slice(0, 200))`, &wide)
 	if len(wide) > 0 {
 		t.Errorf("%s: %d elements do not fit into %d pixels: %s", shot, len(wide), width, wide[len(wide)-1])
 	}
@@ -177,4 +179,10 @@ func answer(w http.ResponseWriter, api map[string]any, name string) {
 func quoted(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text)
+}
+
+// hide brings a page to the background or forward, as far as it knows.
+func hide(p *browser.Page, hidden bool) {
+	p.Eval(fmt.Sprintf(`Object.defineProperty(document, 'hidden', { value: %v, configurable: true });
+		document.dispatchEvent(new Event('visibilitychange'))`, hidden), nil)
 }

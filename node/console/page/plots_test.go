@@ -3,6 +3,7 @@ package page_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -159,5 +160,36 @@ func TestPage_keptStream(t *testing.T) {
 			}
 			p.WaitText("live ●")
 		})
+	}
+}
+
+// The name of a node does not change the direction of the values beside it, and a plot says how high it is.
+func TestPage_plotNames(t *testing.T) {
+	mux, api := http.NewServeMux(), answers()
+	stopped(mux)
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		if name := strings.TrimPrefix(r.URL.Path, "/_dashboard/api/"); name != "plots" {
+			answer(w, api, name)
+			return
+		}
+		line := func(name string, v ...float32) state.PlotLine { return state.PlotLine{Node: name, Values: v} }
+		gap := float32(math.NaN())
+		_ = json.NewEncoder(w).Encode(state.Plots{Start: 1_000_000, Step: 5, Plots: []state.Plot{{
+			Series: state.Series{Name: "docs_written", Title: "documents written", Unit: "/s", How: "sum"},
+			All:    state.Values{1, 2, 3, 4, 1500, 6, 7, 8},
+			Nodes: []state.PlotLine{line("a", 1, 2, 3, 4, 1500, 3, 3, 4),
+				line("b\u202e", gap, gap, gap, gap, 0, 3, 4, 4)},
+		}}})
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/stopped#/plots", browser.View{})
+	defer p.Close()
+	p.WaitText("at most 1,500/s")
+	text := value[string](p, `document.querySelector('.plot').textContent`)
+	p.Eval(`document.querySelector('.plot svg').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))`, nil)
+	text += value[string](p, `document.querySelector('.plot').textContent`)
+	if strings.Contains(text, "\u202e") || strings.Count(text, `b\u202e `) != 2 {
+		t.Errorf("the plot says %q", text)
 	}
 }

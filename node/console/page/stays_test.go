@@ -22,15 +22,16 @@ func TestPage_hidden(t *testing.T) {
 	p := browser.Start(t).Open(url+"/stopped#/nodes", browser.View{})
 	defer p.Close()
 	p.WaitText("2 nodes up; 2 things need attention")
-	p.Eval(`Object.defineProperty(document, 'hidden', { value: true, configurable: true });
-		document.dispatchEvent(new Event('visibilitychange'))`, nil)
+	hide(p, true)
 	head := func() string {
 		return value[string](p, `document.title + ' | ' + document.querySelector('header').innerText`)
 	}
 	p.Eval("mark()", nil)
-	api["verdict"] = state.Verdict{Now: time.Now().UTC(), Node: "n1", State: "ok", Text: "all is well: 3 nodes"}
+	api["verdict"] = state.Verdict{Now: time.Now().UTC(), Node: "n1", State: "ok", Text: "all is well: 3 nodes",
+		User: api["verdict"].(state.Verdict).User}
 	pass(p, 40*time.Second)
-	if got := head(); !strings.HasPrefix(got, "Divan n1 | ") || !strings.Contains(got, "all is well: 3 nodes") {
+	if got := head(); !strings.HasPrefix(got, "Nodes · Divan n1 | ") || !strings.Contains(got, "all is well: 3 nodes") ||
+		!strings.Contains(got, "as of ") || strings.Contains(got, "live ●") {
 		t.Errorf("when all is well the hidden page says %s", got)
 	}
 	if times := asked(p, "/_dashboard/api/verdict"); len(times) < 1 || len(times) > 3 {
@@ -46,8 +47,32 @@ func TestPage_hidden(t *testing.T) {
 	}
 }
 
-// signing serves the console with answers until somebody signs out. If the browser sends a password it goes on.
-func signing(t *testing.T, sends bool) *browser.Page {
+// A page that is hidden learns at once that somebody has signed in elsewhere, and says nothing else meanwhile.
+func TestPage_hiddenSignIn(t *testing.T) {
+	api := answers()
+	url, status, _ := flaky(t, api)
+	b := browser.Start(t)
+	p := b.Open(url+"/stopped#/nodes", browser.View{})
+	defer p.Close()
+	p.WaitText("2 nodes up; 2 things need attention")
+	hide(p, true)
+	status.Store(401)
+	pass(p, 20*time.Second)
+	p.WaitText("Your session has ended")
+	status.Store(0)
+	other := b.Open(url+"/_dashboard/#/", browser.View{})
+	defer other.Close()
+	other.WaitText("2 nodes up")
+	p.WaitText("2 nodes up; 2 things need attention") // no time passes
+	p.WaitText("as of ")
+	if text := p.Text(); strings.Contains(text, "live ●") || strings.Contains(text, "ended") {
+		t.Errorf("the hidden page shows %s", text)
+	}
+}
+
+// signing serves the console with answers until somebody signs out. Then the session is gone, or, by how, the browser
+// goes on to send a "password", the request is "refused", or the node is "silent".
+func signing(t *testing.T, how string) *browser.Page {
 	t.Helper()
 	var out atomic.Bool
 	api, mux := answers(), http.NewServeMux()
@@ -55,12 +80,20 @@ func signing(t *testing.T, sends bool) *browser.Page {
 	verdict.User = "anna"
 	api["verdict"] = verdict
 	mux.Handle("/_dashboard/", page.Handler("/_dashboard/"))
-	mux.HandleFunc("/_session", func(w http.ResponseWriter, r *http.Request) {
-		out.Store(r.Method == http.MethodDelete && !sends)
+	mux.HandleFunc("/_session", func(w http.ResponseWriter, _ *http.Request) {
+		if how == "refused" {
+			w.Header().Set("X-Divan-Status", "502")
+			_, _ = fmt.Fprint(w, `{"reason":"The proxy does not reach the node."}`)
+			return
+		}
+		out.Store(how != "password")
 		_, _ = fmt.Fprint(w, `{"ok":true}`)
 	})
 	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case out.Load() && how == "silent":
+			w.Header().Set("X-Divan-Status", "503")
+			_, _ = fmt.Fprint(w, `{"reason":"no"}`)
 		case out.Load():
 			w.Header().Set("X-Divan-Status", "401")
 			_, _ = fmt.Fprint(w, `{"reason":"You are not a server admin."}`)
@@ -72,26 +105,81 @@ func signing(t *testing.T, sends bool) *browser.Page {
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	p := browser.Start(t).Open(server.URL+"/_dashboard/#/nodes", browser.View{})
+	p := browser.Start(t).Open(server.URL+"/_dashboard/#/sql", browser.View{})
+	p.Wait(`document.querySelector('.editor')`)
+	p.Eval(`document.querySelector('.editor').value = "SELECT 'typed'"`, nil)
+	p.Eval(`location.hash = '#/nodes'`, nil)
 	p.WaitText("1,204/s")
 	p.Wait(`document.querySelector('#who summary')?.textContent === 'anna'`)
 	p.Eval(`document.querySelector('#who button').click()`, nil)
 	return p
 }
 
-// Who signs out leaves nothing on the page. If the browser goes on to send a password, that is said.
+// Who signs out leaves nothing on the page. If the session has not ended, that is said.
 func TestPage_signOut(t *testing.T) {
-	p := signing(t, false)
-	defer p.Close()
-	p.WaitText("You are signed out.")
-	p.WaitText("Sign in again")
-	if text := p.Text(); strings.Contains(text, "1,204/s") || strings.Contains(text, "anna") {
-		t.Errorf("it still shows %s", text)
+	for _, how := range []string{"cookie", "silent"} {
+		p := signing(t, how)
+		defer p.Close()
+		p.WaitText("You are signed out.")
+		p.WaitText("Sign in again")
+		if text := p.Text(); strings.Contains(text, "1,204/s") || strings.Contains(text, "anna") {
+			t.Errorf("%s: it still shows %s", how, text)
+		}
+		p.Eval(`location.hash = '#/sql'`, nil)
+		p.Wait(`document.querySelector('.editor')`)
+		if got := value[string](p, `document.querySelector('.editor').value`); strings.Contains(got, "typed") {
+			t.Errorf("%s: the page still has %s", how, got)
+		}
 	}
-	again := signing(t, true)
-	defer again.Close()
-	again.WaitText("this browser keeps a name and a password and sends them")
-	again.WaitText("1,204/s")
+	for how, said := range map[string]string{"password": "this browser keeps a name and a password and sends them",
+		"refused": "The proxy does not reach the node."} {
+		p := signing(t, how)
+		defer p.Close()
+		p.WaitText(said)
+		p.WaitText("1,204/s")
+	}
+}
+
+// Nothing that was typed is shown until it is known who opens the page.
+func TestPage_reloadedByAnother(t *testing.T) {
+	var another atomic.Bool
+	asking, held := make(chan struct{}, 100), make(chan struct{})
+	api, mux := answers(), http.NewServeMux()
+	mux.Handle("/_dashboard/", page.Handler("/_dashboard/"))
+	mux.HandleFunc("/_dashboard/api/", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("live") != "" {
+			http.Error(w, `{"reason":"no"}`, http.StatusServiceUnavailable)
+			return
+		}
+		if asksFor(r) == "verdict" {
+			v := api["verdict"].(state.Verdict)
+			v.User = "anna"
+			if another.Load() {
+				v.User = "ben"
+				asking <- struct{}{}
+				<-held
+			}
+			_ = json.NewEncoder(w).Encode(v)
+			return
+		}
+		answer(w, api, asksFor(r))
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	p := browser.Start(t).Open(server.URL+"/_dashboard/#/sql", browser.View{})
+	defer p.Close()
+	p.Wait(`document.querySelector('#who summary')?.textContent === 'anna'`)
+	const box = `document.querySelector('.editor')`
+	p.Eval(box+`.value = "SELECT 'typed'"`, nil)
+	another.Store(true)
+	p.Eval(`window.old = true; location.reload()`, nil)
+	for <-asking; value[bool](p, `!!window.old`); <-asking {
+	}
+	if !value[bool](p, box+` === null`) {
+		t.Error("ben sees what anna has typed")
+	}
+	close(held)
+	p.Wait(box + `?.value.startsWith('SELECT id')`)
 }
 
 // A question is about the page that it was asked on.
@@ -133,6 +221,13 @@ func TestPage_sqlMore(t *testing.T) {
 		"There are more than 2 rows." {
 		t.Errorf("a part of the rows is headed %s", got)
 	}
+	const heard = `document.getElementById('heard').textContent`
+	p.Wait(heard + `.startsWith('There are more than 2 rows.')`)
+	p.Download(t.TempDir())
+	p.Eval(click("CSV of these 2 rows"), nil)
+	p.Wait(heard + ` === '2 rows downloaded as CSV.'`)
+	p.Eval(click("JSON of these 2 rows"), nil)
+	p.Wait(heard + ` === '2 rows downloaded as JSON.'`)
 	api["sql"] = []any{state.SQLLine{Columns: []state.SQLColumn{{Name: "id", Type: "text"}}}, []any{"a"},
 		state.SQLLine{Done: "SELECT 1"}}
 	p.Eval(`document.querySelector('.grid').remove()`, nil)
@@ -168,6 +263,16 @@ func TestPage_compared(t *testing.T) {
 	p.WaitText("39-x")
 	p.Eval(click("Compare"), nil)
 	p.Wait(`(e => e?.matches('table.diff') && e.getBoundingClientRect().top < innerHeight)(document.activeElement)`)
+	for _, width := range []int{laptop, 360} {
+		p.Resize(width, 600)
+		got := value[string](p, `[...document.querySelectorAll('.diff th')].map(th => th.innerText + (th.checkVisibility() &&
+			th.getBoundingClientRect().left - document.querySelectorAll('.diff tbody td')[th.cellIndex]
+			.getBoundingClientRect().left)).join()`)
+		if got != "39-x0,now0" {
+			t.Errorf("at %d pixels the columns are headed %s, with how far they are apart", width, got)
+		}
+	}
+	fits(t, p, "compared", 360)
 }
 
 // Names lead to what they name.
@@ -200,9 +305,11 @@ func TestPage_leads(t *testing.T) {
 		}
 	}
 	p.WaitText("Shard 3 of orders")
-	p.Eval(`location.hash = '#/databases/orders/feeds/4'`, nil)
-	p.WaitText("Shard 4 of orders")
+	p.Eval(`location.hash = '#/databases/orders/feeds/2'`, nil)
+	p.WaitText("Shard 2 of orders")
 	p.WaitText("No one listens to its changes.")
+	p.Eval(`location.hash = '#/databases/orders/feeds/4'`, nil)
+	p.WaitText("Shard 4 of orders There is no such shard.")
 }
 
 // Stories are searched as events are.

@@ -15,7 +15,7 @@ func TestPage_sortedNodes(t *testing.T) {
 		return state.Node{Name: name, State: st, Text: "it " + st, Report: state.Report{Now: map[string]float64{
 			"resident": memory}}}
 	}
-	api["nodes"] = map[string]any{"nodes": []state.Node{node("n1", "ok", 3e6), node("n2", "degraded", 40e6),
+	api["nodes"] = map[string]any{"nodes": []state.Node{node("n1", "ok", 3e6), node("n2", "unavailable", 40e6),
 		{Name: "n3", State: "gone"}, node("n4", "ok", 5e6)}}
 	url, _, _ := flaky(t, api)
 	b := browser.Start(t)
@@ -27,9 +27,10 @@ func TestPage_sortedNodes(t *testing.T) {
 			quoted(want))
 	}
 	shows(p, "n1 n2 n3 n4")
+	p.Wait(`[...document.querySelectorAll('td .bad')].map(e => e.innerText).join() === 'it unavailable'`)
 	for _, c := range []struct{ column, want, order string }{
 		{"Memory", "n2 n4 n1 n3", "descending"}, {"Memory ▾", "n3 n1 n4 n2", "ascending"},
-		{"State", "n2 n3 n1 n4", "ascending"}, {"Node", "n1 n2 n3 n4", "ascending"},
+		{"State", "n3 n1 n4 n2", "ascending"}, {"Node", "n1 n2 n3 n4", "ascending"},
 		{"Node ▴", "n4 n3 n2 n1", "descending"}} {
 		p.Eval(click(c.column), nil)
 		shows(p, c.want)

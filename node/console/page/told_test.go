@@ -114,3 +114,25 @@ func TestPage_conflicts(t *testing.T) {
 		t.Errorf("after a click the list shows %s", got)
 	}
 }
+
+// A screen reader is told that a document is created, and nothing of a view that was left.
+func TestPage_toldOfDocuments(t *testing.T) {
+	url, _, _ := caring(t, answers())
+	p := browser.Start(t).Open(url+"/stopped#/databases/orders/new", browser.View{})
+	defer p.Close()
+	const heard = `document.getElementById('heard').textContent`
+	p.Wait(box)
+	p.Eval(box+`.value = '{"_id":"o1"}'; `+click("Save"), nil)
+	p.Wait(heard + ` === 'o1 is created.'`)
+	p.WaitText("1 conflict")
+	if got := value[string](p, heard); got != "o1 is created." {
+		t.Errorf("on the page of the document it says %q", got)
+	}
+	p.Eval(box+`.value = '{"_id":"o1","n":1}'; `+click("Save"), nil)
+	p.Wait(heard + ` === 'Saved as 3-c.'`)
+	p.Eval(`location.hash = '#/nodes'`, nil)
+	p.WaitText("1,204/s")
+	if got := value[string](p, heard); got != "" {
+		t.Errorf("on another page it says %q", got)
+	}
+}

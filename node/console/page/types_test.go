@@ -63,7 +63,7 @@ func members(t reflect.Type) (list []string) {
 		if name == "-" {
 			continue
 		}
-		if strings.Contains(options, "omitempty") {
+		if strings.HasPrefix(options, "omit") {
 			name += "?"
 		}
 		list = append(list, name+": "+script(f.Type))
@@ -94,13 +94,13 @@ func wrapped(words []string) string {
 // The page's description of what it gets is that of package state.
 func TestTypes(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("// What the server answers. Generated from package state by: go test ./node/console/page -update\n")
+	b.WriteString("/**\nWhat the server answers. Generated from package state by: go test ./node/console/page -update\n")
 	for _, v := range described {
 		typ := reflect.TypeOf(v)
-		text := "/** @typedef {{" + strings.Join(members(typ), ", ") + "}} " + typ.Name() + " */"
+		text := "@typedef {{" + strings.Join(members(typ), ", ") + "}} " + typ.Name()
 		b.WriteString(wrapped(strings.Fields(text)) + "\n")
 	}
-	b.WriteString("\nexport {};\n")
+	b.WriteString("*/\nexport {};\n")
 	if *update {
 		if err := os.WriteFile("js/types.js", []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)

@@ -90,4 +90,10 @@ func TestPage_csv(t *testing.T) {
 	if want := "a\r\nx\r\n\"\"\r\n\"\"\r\n"; got != want {
 		t.Errorf("one column is %q, want %q", got, want)
 	}
+	// At \. alone in its line psql's \copy stops reading, as at the end.
+	module(t).Eval(`import('/_dashboard/js/results.js').then(({ csv }) => csv({ columns: [{ name: 'a', type: 'text' }],
+		rows: [['\\.'], ['\\.x'], ['x\\.'], ['']] }))`, &got)
+	if want := "a\r\n\"\\.\"\r\n\\.x\r\nx\\.\r\n\"\"\r\n"; got != want {
+		t.Errorf("the end of data is %q, want %q", got, want)
+	}
 }

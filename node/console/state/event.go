@@ -65,9 +65,9 @@ const (
 	MemberJoined   EventKind = "joined"
 	MemberSilent   EventKind = "suspected" // has not answered since Since
 	MemberAnswers  EventKind = "answers"   // after it was suspected
-	MemberDead     EventKind = "dead"      // was given up; silent since Since
+	MemberDead     EventKind = "dead"      // was given up; silent since Since, absent if unknown
 	MemberLeft     EventKind = "left"      // announced it; up since Since
-	MemberReturned EventKind = "returned"  // gone since Since
+	MemberReturned EventKind = "returned"  // was last heard, or left, at Since
 	MemberRestart  EventKind = "restarted" // before it was given up
 	NodePaused     EventKind = "paused"    // Member, which tells it, did not run since Since
 	WrongSecret    EventKind = "wrong_secret"
@@ -76,7 +76,7 @@ const (
 	ActorFailed    EventKind = "actor_failed"
 	JobTaken       EventKind = "job_taken" // From has left it, To goes on with it, under Token; or Count since Since
 	Resharded      EventKind = "resharded"
-	StoreLost      EventKind = "store_lost" // does not answer since Since
+	StoreLost      EventKind = "store_lost" // does not answer since Since; From has it, if that is another node
 	StoreBack      EventKind = "store_back"
 	SlowStatement  EventKind = "slow_statement"
 	IndexErrors    EventKind = "index_error" // Count documents are skipped by views of a design document
@@ -86,6 +86,7 @@ const (
 	SettingChanged EventKind = "setting_changed"
 	LoginRefused   EventKind = "login_refused"
 	ActionDone     EventKind = "action" // of User, in the console
+	ActionRefused  EventKind = "action_refused"
 
 	// ReplicationFailed is about the replication of the document Object, or of that id, from From to To. It has failed
 	// Count times in a row, and is tried again after Seconds, or never.

@@ -8,8 +8,9 @@ import (
 // Node is one node of the cluster.
 type Node struct {
 	Name string `json:"name"`
-	// State is "ok", "degraded", "draining" (it has given its shards and jobs to others), "silent" (it may be
-	// dead), "absent" (it does not answer questions) or "gone".
+	// State is "ok", "degraded", "unavailable" (its store does not answer, so that requests get 503, as /_up says),
+	// "draining" (it has given its shards and jobs to others), "silent" (it may be dead), "absent" (it does not answer
+	// questions) or "gone".
 	State string `json:"state"`
 	// GivenUp says that a node that is gone did not announce it.
 	GivenUp bool `json:"given_up,omitempty"`
@@ -21,9 +22,16 @@ type Node struct {
 	Gossip  string   `json:"gossip"`
 	Version string   `json:"version"`
 	Roles   []string `json:"roles"`
+	// GoneSince is when a node that is gone was seen to go.
+	GoneSince *time.Time `json:"gone_since,omitempty"`
 	// LastAnswer is when an absent node last answered; nil if never.
 	LastAnswer *time.Time `json:"last_answer,omitempty"`
 	Report
+}
+
+// Answers reports whether the node answers questions and is not drained. Whether it has its store is another question.
+func (n *Node) Answers() bool {
+	return n.State == "ok" || n.State == "degraded" || n.State == "unavailable"
 }
 
 // Report is what a node says about itself. It is zero for a node that does not answer.

@@ -5,8 +5,8 @@ package state
 
 // SQLLine is one of these, whose member is set.
 type SQLLine struct {
-	// Columns begin a result with rows.
-	Columns []SQLColumn `json:"columns,omitempty"`
+	// Columns begin a result with rows. SELECT without a list has none, which is not nil.
+	Columns []SQLColumn `json:"columns,omitzero"`
 	// Done is the command tag at the end of a statement, such as "SELECT 3".
 	Done   string    `json:"done,omitempty"`
 	Notice *SQLError `json:"notice,omitempty"`

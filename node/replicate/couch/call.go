@@ -185,7 +185,7 @@ func (d *Database) request(ctx context.Context, c *call, cookie string, alive *w
 	error) {
 	u := *d.base
 	if c.path != "" {
-		u.RawPath = u.EscapedPath() + c.path
+		u.RawPath = under(u.EscapedPath(), c.path)
 		u.Path, _ = url.PathUnescape(u.RawPath)
 	}
 	if c.query != nil {
@@ -231,13 +231,23 @@ func (d *Database) request(ctx context.Context, c *call, cookie string, alive *w
 	return r, shown, nil
 }
 
-// shortURL returns the URL of a request as errors show it: without the query, which may be long. The name of a database
-// of this server does not end with a slash.
+// shortURL returns the URL of a request as errors show it: without what the request adds to the query, which may be
+// long.
 func shortURL(database string, c *call) string {
-	if c.path == "" || strings.HasSuffix(database, "/") {
-		return database + c.path
+	url, query, ok := strings.Cut(database, "?")
+	if url = under(url, c.path); ok {
+		url += "?" + query
 	}
-	return database + "/" + c.path
+	return url
+}
+
+// under returns the path of something in a database. The name of a database of this server, and that in a URL with a
+// query, do not end with a slash.
+func under(database, path string) string {
+	if path == "" || strings.HasSuffix(database, "/") {
+		return database + path
+	}
+	return database + "/" + path
 }
 
 // consumerError wraps an error of whoever consumes an answer, so that the request is not repeated for it, whatever the

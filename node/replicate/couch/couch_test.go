@@ -49,6 +49,36 @@ func checkSecret(t *testing.T, err error) {
 	}
 }
 
+// A request keeps the endpoint's own query, and an error shows where it went without the values of that.
+func TestDatabase_query(t *testing.T) {
+	asked := make(chan string, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.String()
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer s.Close()
+	d := spec.Standard()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for _, path := range []string{"/db/", "/db"} {
+		parsed, err := d.Parse([]byte(`{"source":"` + s.URL + path + `?token=SECRET","target":"x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := couch.Open(&parsed.Source, couch.Options{Transport: transport, Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Document(t.Context(), "a")
+		if want := "GET " + s.URL + "/db/a?token=*****: status 418"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if got := <-asked; !strings.HasPrefix(got, "/db/a?token=SECRET") {
+			t.Errorf("asked for %q", got)
+		}
+	}
+}
+
 // Every way in which a server can misbehave ends a request in time, with an error that says so, or is got over.
 func TestDatabase_badServers(t *testing.T) {
 	cases := []struct {

@@ -23,7 +23,7 @@ type Endpoint struct {
 	Proxy          string  // with credentials, or ""
 }
 
-// Shown is the endpoint as people may see it: without passwords.
+// Shown is the endpoint as people may see it: without passwords and the values of its query.
 func (e *Endpoint) Shown() string {
 	if e.Local != "" {
 		return e.Local
@@ -34,8 +34,12 @@ func (e *Endpoint) Shown() string {
 // ShownProxy is the proxy as people may see it, or "".
 func (e *Endpoint) ShownProxy() string { return Redact(e.Proxy) }
 
-// Redact replaces the password of a URL as CouchDB does.
+// hidden stands for a secret, as in CouchDB.
+const hidden = "*****"
+
+// Redact replaces the password of a valid URL as CouchDB does, and the values of its query, which may be secrets too.
 func Redact(text string) string {
+	text = withoutValues(text)
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return text
@@ -48,7 +52,25 @@ func Redact(text string) string {
 	if !ok {
 		return text
 	}
-	return scheme + "://" + user + ":*****@" + rest[at+1:]
+	return scheme + "://" + user + ":" + hidden + "@" + rest[at+1:]
+}
+
+// withoutValues replaces what the parameters of a URL's query are set to. One that is set to nothing may itself be a
+// secret.
+func withoutValues(text string) string {
+	before, query, ok := strings.Cut(text, "?")
+	if !ok || query == "" {
+		return text
+	}
+	params := strings.Split(query, "&")
+	for i, param := range params {
+		if name, _, ok := strings.Cut(param, "="); ok {
+			params[i] = name + "=" + hidden
+		} else {
+			params[i] = hidden
+		}
+	}
+	return before + "?" + strings.Join(params, "&")
 }
 
 // endpoint reads the member source or target.
@@ -164,7 +186,7 @@ func (e *Endpoint) takeBasicHeader() {
 }
 
 // WithoutSecrets returns the member source or target of a document as people who may not see its passwords get it:
-// without credentials in the URL, and without headers and auth.
+// without credentials and the values of a query in the URL, and without headers and auth.
 func WithoutSecrets(member []byte) []byte {
 	v := gjson.ParseBytes(member)
 	if v.Type == gjson.String {
@@ -192,7 +214,7 @@ func WithoutSecrets(member []byte) []byte {
 	return append(out, '}')
 }
 
-// withoutUser removes credentials from a URL, whether it is valid or not.
+// withoutUser removes credentials and the values of the query from a URL, whether it is valid or not.
 func withoutUser(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -201,5 +223,5 @@ func withoutUser(text string) string {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = rest[at+1:]
 	}
-	return scheme + "://" + rest
+	return scheme + "://" + withoutValues(rest)
 }

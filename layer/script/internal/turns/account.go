@@ -74,8 +74,8 @@ var handicap = [classes]float64{Background: 1, Query: 0.5}
 const (
 	// halfLife is the half-life of recorded processor time.
 	halfLife = 5 * time.Second
-	// heavyAfter is how many seconds the long calls of a database may have used recently, and heavyCalls how many
-	// there may have been, before its next calls begin as long ones.
+	// heavyAfter is how many seconds the long calls of one class of a database may have used recently, and heavyCalls
+	// how many there may have been, before its next calls of the class begin as long ones.
 	heavyAfter = 0.25
 	heavyCalls = 1.5
 )
@@ -84,11 +84,9 @@ const (
 type account struct {
 	name  string
 	used  decaying // seconds, of all calls
-	spent decaying // seconds, of long calls
-	calls decaying // number of calls
-	long  decaying // number of long calls
-	longs int      // long calls that have begun and not ended
-	held  int      // turns between Begin and End
+	did   [classes]load
+	longs int // long calls that have begun and not ended
+	held  int // turns between Begin and End
 	// queues are the waiting turns: those that have not begun, by class, and paused long calls.
 	queues  [classes][]*Turn
 	resumed []*Turn
@@ -97,6 +95,15 @@ type account struct {
 	// passed is the time since which others were preferred to it: a second of that counts as much as a second of
 	// processor time. Otherwise a stream of databases that are used for the first time would starve all others.
 	passed int64
+}
+
+// load is what calls of one class have done recently. Each class is judged for itself: while an index with a slow
+// function is built, the filters and validations of its database remain short calls.
+type load struct {
+	used  decaying // seconds, of all calls
+	spent decaying // seconds, of long calls
+	calls decaying // number of calls
+	long  decaying // number of long calls
 }
 
 // decaying is a sum that decays over time.
@@ -116,11 +123,14 @@ func (d *decaying) add(t int64, seconds float64) {
 	d.sum, d.at = d.value(t)+seconds, t
 }
 
-// heavy reports whether the account's calls begin as long ones, because most of its recent time went into long ones.
-func (a *account) heavy(t int64) bool {
-	if spent := a.spent.value(t); spent > heavyAfter && 4*spent > a.used.value(t) {
+// heavy reports whether calls begin as long ones, because most of the recent time of such calls went into long ones.
+func (l *load) heavy(t int64) bool {
+	if spent := l.spent.value(t); spent > heavyAfter && 4*spent > l.used.value(t) {
 		return true
 	}
-	long := a.long.value(t)
-	return long > heavyCalls && 16*long > a.calls.value(t)
+	long := l.long.value(t)
+	return long > heavyCalls && 16*long > l.calls.value(t)
 }
+
+// beginsLong reports whether a waiting call counts as a long one from its beginning.
+func (a *account) beginsLong(t *Turn, n int64) bool { return t.long.Load() || a.did[t.class].heavy(n) }

@@ -51,15 +51,18 @@ func (s *Turns) dispatch(n int64) {
 	for {
 		var best *Turn
 		var least float64
+		goesOn := false
 		pressing = false
 		for _, a := range s.mu.waiting {
 			t, resumes := s.next(a, n)
-			long := resumes || t.long.Load() || a.heavy(n)
-			if s.mu.running >= s.width {
-				pressing = pressing || !long
+			if t == nil {
 				continue
 			}
-			if long && (s.mu.slow >= s.slow || !resumes && !s.room(a, n)) {
+			if s.mu.running >= s.width {
+				pressing = pressing || !resumes && !a.beginsLong(t, n)
+				continue
+			}
+			if resumes && s.mu.slow >= s.slow {
 				continue
 			}
 			used := a.used.value(n) + handicap[t.class] - float64(n-a.passed)/1e9
@@ -67,33 +70,46 @@ func (s *Turns) dispatch(n int64) {
 				used += startHandicap
 			}
 			if best == nil || used < least {
-				best, least = t, used
+				best, least, goesOn = t, used, resumes
 			}
 		}
 		if best == nil {
 			break
+		}
+		if !goesOn && s.mu.idle[best.program] == 0 {
+			s.mu.made = n // a paused call has its runtime
 		}
 		s.grant(best, n)
 	}
 	s.pressing.Store(pressing)
 }
 
-// next returns the account's turn that would go first; resumes reports that it continues a long call.
+// next returns the account's turn that would go first; resumes reports that it continues a long call. It returns nil if
+// all would begin as long calls and no long call may begin. Such a call does not hold up those of lower classes: the
+// paused ones among them must end before it may begin.
 func (s *Turns) next(a *account, n int64) (t *Turn, resumes bool) {
+	longMay := s.mu.slow < s.slow && s.room(a, n)
 	for class := classes - 1; class >= 0; class-- {
 		for _, t := range a.resumed {
 			if t.class == class {
 				return t, true
 			}
 		}
+		var first *Turn
 		q := a.queues[class]
 		for _, t := range q[:min(len(q), 100)] {
+			if !longMay && a.beginsLong(t, n) {
+				continue
+			}
 			if s.ready(t, n) {
 				return t, false
 			}
+			if first == nil {
+				first = t
+			}
 		}
-		if len(q) > 0 {
-			return q[0], false
+		if first != nil {
+			return first, false
 		}
 	}
 	return nil, false
@@ -135,15 +151,10 @@ func (s *Turns) grant(t *Turn, n int64) {
 	a := t.account
 	a.passed = n
 	s.dequeue(t)
-	if s.mu.idle[t.program] == 0 {
-		s.mu.made = n
-	}
 	t.runs = true
 	s.mu.running++
-	if a.heavy(n) {
+	if a.beginsLong(t, n) {
 		t.long.Store(true)
-	}
-	if t.long.Load() {
 		t.slow = true
 		s.mu.slow++
 		if !t.begun {
@@ -190,9 +201,11 @@ func (s *Turns) charge(t *Turn, n int64) {
 	}
 	used := threadTime(t.thread)
 	seconds := float64(used-t.charged) / 1e9
+	did := &t.account.did[t.class]
 	t.account.used.add(n, seconds)
+	did.used.add(n, seconds)
 	if t.begun {
-		t.account.spent.add(n, seconds)
+		did.spent.add(n, seconds)
 	}
 	s.mu.counts.used += seconds
 	calls := t.calls.Load()
@@ -201,7 +214,7 @@ func (s *Turns) charge(t *Turn, n int64) {
 	} else {
 		t.ran = 0 // the current call began some time in between
 	}
-	t.account.calls.add(n, float64(calls-t.counted))
+	did.calls.add(n, float64(calls-t.counted))
 	t.charged, t.counted = used, calls
 	t.since.Store(n)
 }
@@ -224,8 +237,9 @@ func (t *Turn) markLong(n int64) {
 		return
 	}
 	t.long.Store(true)
-	t.account.spent.add(n, float64(t.ran)/1e9)
-	t.account.long.add(n, 1)
+	did := &t.account.did[t.class]
+	did.spent.add(n, float64(t.ran)/1e9)
+	did.long.add(n, 1)
 }
 
 // room reports whether the account may begin one more long call, possibly by stopping another's.
@@ -365,7 +379,7 @@ func (s *Turns) prune(n int64) {
 	}
 	s.mu.pruned = n
 	for name, a := range s.mu.accounts {
-		if a.held == 0 && a.used.value(n) < least && a.spent.value(n) < least {
+		if a.held == 0 && a.used.value(n) < least {
 			delete(s.mu.accounts, name)
 		}
 	}
@@ -376,7 +390,12 @@ func (s *Turns) spares(a *account) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := Now()
-	return a.longs == 0 && !a.heavy(n) && a.used.value(n) < heavyAfter
+	for i := range a.did {
+		if a.did[i].heavy(n) {
+			return false
+		}
+	}
+	return a.longs == 0 && a.used.value(n) < heavyAfter
 }
 
 // OverLimit counts a call that was stopped at a limit. It locks Turns.mu.

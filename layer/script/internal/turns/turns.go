@@ -17,7 +17,8 @@ import (
 // processors, so that short calls and the rest of the node continue whatever functions do. The engine checks for
 // interrupts often; there a long call gives its turn to a call of another database and waits, with its runtime, until
 // its next turn. The turn goes to the database that has used the least processor time recently, minus the time for
-// which others were preferred to it. Calls of a database whose long calls have used much begin as long ones.
+// which others were preferred to it. Calls of a database begin as long ones if the long calls of their class have used
+// much.
 //
 // What waiting calls hold is bounded too: only a number of long calls may have begun, in total and per database. A
 // call beyond that is stopped and restarted later, which is possible since functions change nothing but their own
@@ -67,7 +68,8 @@ type Turn struct {
 	// granted gets one element when the turn is granted, or when the paused call is stopped. At most one wait is in
 	// progress.
 	granted chan struct{}
-	since   atomic.Int64 // when it began to run, or was last charged
+	began   atomic.Int64 // when it began to run
+	since   atomic.Int64 // the same, or when it was last charged
 	calls   atomic.Int64 // function calls since it began to run
 
 	// Guarded by Turns.mu.
@@ -183,7 +185,9 @@ func (t *Turn) short() bool {
 func (t *Turn) start() {
 	t.thread = thread()
 	t.charged = threadTime(t.thread)
-	t.since.Store(Now())
+	n := Now()
+	t.began.Store(n)
+	t.since.Store(n)
 }
 
 // wait returns nil once the turn is granted. After an error the caller does not have it.
@@ -232,7 +236,7 @@ func (t *Turn) End() {
 
 // Spent reports whether another call should get the turn before the caller's next call.
 func (t *Turn) Spent() bool {
-	if Now()-t.since.Load() < int64(slice) {
+	if Now()-t.began.Load() < int64(slice) {
 		return false
 	}
 	s := t.turns

@@ -1,9 +1,10 @@
 // Buttons that do something, after a question.
-import { el, bar, named, shown, tell, failure } from './dom.js';
+import { el, press, bar, named, shown, tell, failure } from './dom.js';
 import { act } from './source.js';
 
 /** A button that asks first, and then does some work. It takes what ask does. */
-export const confirm = (label, ...asked) => el('button', { class: 'danger', click: () => ask(label, ...asked) }, label);
+export const confirm = (label, ...asked) =>
+  press(label, () => ask(label, ...asked), { class: 'danger' });
 
 /** The same for an action of the server. words are those of the question, see ask. */
 export const button = (label, question, action, words) =>
@@ -48,17 +49,25 @@ export const ask = (label, question, work, word, { go: does = label, stay = 'Can
         if (!d.open || !b.isConnected) tell(`${does}: ${e.message}`); // the page was left
         b.textContent = does;
         busy(false);
+        b.focus();
       }
     });
     return b;
   });
+  d.close(); // another question
   d.setAttribute('aria-label', does);
   d.setAttribute('aria-describedby', 'question');
   d.replaceChildren(
     el('p', { id: 'question' }, named(question)),
     typed,
     said,
-    bar(go, el('button', { click: () => d.close(), autofocus: !typed }, stay)),
+    bar(go, press(stay, () => d.close(), { autofocus: !typed })),
   );
+  d.onclose = () => {
+    // What was used to ask may have gone with what was done.
+    const at = document.activeElement;
+    if (!d.open && (at === document.body || d.contains(at)))
+      document.getElementById('view').focus({ preventScroll: true });
+  };
   d.showModal();
 };

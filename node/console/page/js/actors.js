@@ -1,5 +1,7 @@
 // The actors: the supervision trees of all nodes, all actors as a list, or one actor.
-import { el, none, dim, section, text, time, count, plural, link, badge, redraw, bar, bad, toNode } from './dom.js';
+import {
+  el, none, dim, section, time, count, plural, link, badge, redraw, bar, bad, toNode, endOf,
+} from './dom.js';
 import { follow } from './source.js';
 import { facts, list, col, num } from './table.js';
 import { button } from './actions.js';
@@ -12,16 +14,13 @@ const details = a =>
     .join(' · ');
 
 const state = a =>
-  el('span', { class: 'short' }, badge(a.recent ? 'failed' : a.state === 'restarting' ? 'restarting' : '', text(a.state)));
+  el('span', { class: 'short' }, badge(a.recent ? 'failed' : a.state === 'restarting' ? 'restarting' : '', a.state));
 const restart = a =>
-  button('Restart', `Actor ${a.id} on ${a.node} and all actors below it begin anew. Nothing is lost.`, {
-    do: 'restart_actor',
-    node: a.node,
-    id: a.id,
-  });
+  button('Restart', `Actor ${a.id} on ${a.node} and all actors below it begin anew. Nothing is lost.`,
+    { do: 'restart_actor', node: a.node, id: a.id });
 
 /** What an actor is called below its parent. */
-const ownName = a => (a.name ? `${text(a.kind)} ${text(a.name)}` : text(a.kind));
+const ownName = a => (a.name ? `${a.kind} ${a.name}` : a.kind);
 
 const below = a =>
   a.below
@@ -31,16 +30,15 @@ const below = a =>
       ]
     : '';
 
-const failed = a => [bad(text(a.last_failure)), ' ', time(a.last_failure_at)];
+const failed = a => [bad(a.last_failure), ' ', time(a.last_failure_at)];
 
 const columns = tree => [
-  col('Actor', a => link(['actors', a.node, a.id], tree ? ownName(a) : text(a.id)), 'id'),
+  col('Actor', a => link(['actors', a.node, a.id], tree ? ownName(a) : a.id), 'id'),
   col('Node', a => toNode(a.node), 'node'),
   col('State', state, 'state'),
   ...(tree ? [{ title: 'Below', sort: 'below', cell: below, number: true }] : []),
   num('Mailbox', a => count(a.mailbox), 'mailbox'),
-  num(
-    'Restarts',
+  num('Restarts',
     a => el('span', { class: a.last_failure ? 'bad' : a.restarts ? '' : 'dim' }, count(a.restarts)),
     'restarts',
   ),
@@ -55,16 +53,12 @@ const columns = tree => [
 const one = (place, say, node, id) => {
   const head = el('div');
   place.append(head);
-  const ends = [
-    follow(
-      'tree',
-      { node, id },
+  return endOf([
+    follow('tree', { node, id },
       p => {
         const a = p.rows[0];
-        redraw(
-          head,
-          section(
-            text(id),
+        redraw(head,
+          section(id,
             a
               ? [
                   facts([
@@ -79,7 +73,7 @@ const one = (place, say, node, id) => {
                   ]),
                   bar(link(['actors'], 'all actors'), restart(a)),
                 ]
-              : none(`There is no such actor on ${text(node)} now.`),
+              : none(`There is no such actor on ${node} now.`),
           ),
         );
       },
@@ -90,18 +84,16 @@ const one = (place, say, node, id) => {
       more: { node, parent: id },
     }),
     eventsOf(place, 'Events', id, () => 'It has not failed as long as its node remembers.'),
-  ];
-  return () => ends.forEach(end => end());
+  ]);
 };
 
 export const actors = (place, say, [node, ...id]) => {
   if (node !== undefined && id.length) return one(place, say, node, id.join('/'));
-  const ends = [
+  return endOf([
     list(place, 'tree', 'Supervision trees', columns(true), () => none('No actor runs.'), () => {}, {
       asks: true,
       as: 'tree.',
     }),
     list(place, 'actors', 'All actors', columns(false), () => none('No actor runs.'), say),
-  ];
-  return () => ends.forEach(end => end());
+  ]);
 };

@@ -1,5 +1,5 @@
 // A chart of a result: one column across, numbers as bars or lines.
-import { el, none, bar, named, shown, text, count } from './dom.js';
+import { el, select, none, bar, named, shown, text, count } from './dom.js';
 import { svg } from './plot.js';
 import { isNumber } from './results.js';
 
@@ -31,9 +31,7 @@ const draw = (r, x, ys, kind) => {
     range = top - low || 1;
   const step = (width - left) / Math.max(1, rows.length),
     y = v => (height - bottom) * (1 - (v - low) / range);
-  const said = el(
-    'p',
-    { class: 'dim', role: 'status' },
+  const said = el('p', { class: 'dim', role: 'status' },
     rows.length < r.rows.length ? `The first ${count(maxPoints)} of ${count(r.rows.length)} rows.` : '',
   );
   const s = svg('svg', {
@@ -107,24 +105,20 @@ export const chartOf = r => {
   const others = r.columns.map((_, i) => i).filter(i => !numbers.includes(i));
   const first = others.length ? others[0] : numbers[0],
     named = i => text(r.columns[i].name);
-  const select = (label, list, value) =>
-    el(
-      'select',
-      { 'aria-label': label, change: () => show() },
-      list.map(([v, n]) => el('option', { value: v, selected: v === value }, n)),
-    );
-  const across = select('across', r.columns.map((_, i) => [i, named(i)]), first);
+  const across = select('across', r.columns.map((_, i) => [i, named(i)]), first, () => show());
   const rest = numbers.filter(i => i !== first),
     start = rest.length ? rest[0] : numbers[0];
   const up = select(
     'up',
     [...numbers.map(i => [i, named(i)]), ...(rest.length > 1 ? [['all', 'all numbers']] : [])],
     start,
+    () => show(),
   );
   const kind = select(
     'kind',
     [['bars', 'bars'], ['line', 'line']],
     /time|date/.test(r.columns[first].type) ? 'line' : 'bars',
+    () => show(),
   );
   const body = el('div');
   const show = () =>

@@ -54,9 +54,7 @@ export const completion = (box, offers, database, say) => {
       known = found;
       relations.replaceChildren(
         ...known.map(r =>
-          el(
-            'p',
-            {},
+          el('p', {},
             press(full(r), () => insert(full(r))),
             ' ',
             dim(r.columns.map(([n, t]) => `${n} ${t}`).join(', ')),
@@ -111,20 +109,13 @@ export const completion = (box, offers, database, say) => {
   const draw = () =>
     offers.replaceChildren(
       ...shown.map((o, i) =>
-        el(
-          'button',
-          {
-            id: `offer${i}`,
-            role: 'option',
-            tabindex: -1,
-            'aria-selected': i === chosen ? 'true' : 'false',
-            mousedown: e => {
-              e.preventDefault();
-              accept(o);
-            },
+        el('button', {
+          id: `offer${i}`, role: 'option', tabindex: -1, 'aria-selected': i === chosen ? 'true' : 'false',
+          mousedown: e => {
+            e.preventDefault();
+            accept(o);
           },
-          o.label,
-        ),
+        }, o.label),
       ),
     );
   box.addEventListener('input', () => {
@@ -155,10 +146,5 @@ export const completion = (box, offers, database, say) => {
     }
   });
   reload();
-  return {
-    reload,
-    hide,
-    relations,
-    end: reload.ends,
-  };
+  return { reload, hide, relations, end: reload.ends };
 };

@@ -1,11 +1,11 @@
 // The databases, or one of them.
 import {
-  el, none, dim, bad, bar, tell, shown, section, text, time, known, count, plural, bytes, measure, link, to, redraw,
-  toDatabase, failure,
+  el, press, none, dim, bad, bar, tell, shown, section, text, time, known, count, plural, bytes, measure, link, to, redraw,
+  toDatabase, failure, endOf,
 } from './dom.js';
 import { list, table, col, num } from './table.js';
 import { ask, confirm, button } from './actions.js';
-import { act, couch, deleteDatabase, onActed, path, read } from './source.js';
+import { act, couch, couchJSON, deleteDatabase, onActed, path, read } from './source.js';
 import { shardColumns, indexColumns, teachIndex } from './lists.js';
 import { eventsOf } from './stories.js';
 import { documents } from './documents.js';
@@ -18,16 +18,16 @@ const rate = (v, line, what) => [spark(line, what, '/s'), v ? measure(v, '/s') :
 const figure = (title, sort, show, extra) => num(title, d => known(d[sort], v => show(v, d)), sort, extra);
 
 const columns = [
-  col('Database', d => [toDatabase(d.name), d.error ? bad(` ${text(d.error)}`) : ''], 'name'),
+  col('Database', d => [toDatabase(d.name), d.error ? bad(` ${d.error}`) : ''], 'name'),
   figure('Documents', 'docs', (n, d) => link(['databases', d.name, 'docs'], count(n))),
   figure('Deleted', 'deleted', count, true),
   figure('Size', 'bytes', bytes),
   figure('Shards', 'shards', count, true),
   figure('Indexes', 'indexes', (n, d) => link(['indexes'], count(n), { search: d.name }), true),
-  figure('Writes', 'writes', (v, d) => rate(v, d.write_line, `${text(d.name)}: documents written`)),
+  figure('Writes', 'writes', (v, d) => rate(v, d.write_line, `${d.name}: documents written`)),
   figure('Refused writes', 'refused', v => rate(v), true),
   figure('Reads', 'reads', v => rate(v), true),
-  figure('Feed rows', 'feed', (v, d) => rate(v, d.feed_line, `${text(d.name)}: feed rows`)),
+  figure('Feed rows', 'feed', (v, d) => rate(v, d.feed_line, `${d.name}: feed rows`)),
 ];
 
 const deletedAt = columns.findIndex(c => c.sort === 'deleted'),
@@ -103,16 +103,11 @@ const conflictsOfAll = () => {
     if (n && !c.large) return old;
     return [
       old,
-      el(
-        'button',
-        {
-          title: `reads ${plural(c.entries, 'document')}`,
-          'aria-label': `Count documents in conflict in ${text(d.name)}`,
-          click: () => countOne(d.name),
-        },
-        'count',
-      ),
-      c.error ? bad(` ${text(c.error)}`) : '',
+      press('count', () => countOne(d.name), {
+        title: `reads ${plural(c.entries, 'document')}`,
+        'aria-label': `Count documents in conflict in ${d.name}`,
+      }),
+      c.error ? bad(` ${c.error}`) : '',
     ];
   };
   return {
@@ -136,14 +131,13 @@ const conflictsOfAll = () => {
   };
 };
 
-const teach = what => () => none(what);
+const unheard = () => none('No one listens to its changes.');
 
 const create = () => {
   const name = el('input', { placeholder: 'name', 'aria-label': 'Name of a new database' }),
     go = el('button', {}, 'Create a database'),
     said = el('span', { role: 'alert', class: 'bad' });
-  return el(
-    'form',
+  return el('form',
     {
       class: 'bar',
       submit: async e => {
@@ -167,25 +161,25 @@ const create = () => {
   );
 };
 
+/** The maps of a database's changes shards, from the first one. */
+const mapsOf = async name => (await couchJSON('GET', path(name, '_changes', '_meta'), { since: '0' })).maps;
+
 /**
  * How the number of changes shards has changed: know, which takes how many there are, and ends. It is read again when
  * that changes, and after an action. changed gets the number at first, and when it changes.
  */
 const reshards = (place, name, changed) => {
-  const box = el('div', {});
+  const box = el('div');
   place.append(box);
   const load = recovering(
     async current => {
-      const maps = JSON.parse(await couch('GET', path(name, '_changes', '_meta'), { since: '0' })).maps;
+      const maps = await mapsOf(name);
       if (!current() || maps.length < 2) return;
-      redraw(
-        box,
-        section(
-          'History of the changes shards',
-          table(
-            'History of the changes shards',
+      redraw(box,
+        section('History of the changes shards',
+          table('History of the changes shards',
             [
-              col('From sequence', m => el('code', {}, m.since === '0' ? 'the beginning' : text(m.since))),
+              col('From sequence', m => el('code', {}, m.since === '0' ? 'the beginning' : m.since)),
               num('Shards', m => count(m.shards.length)),
               col('Their names', m => [...m.shards].sort((a, b) => a - b).map(text).join(', ')),
               col('State', m => (m.tombstone ? dim('replaced') : 'in use')),
@@ -227,18 +221,41 @@ const mostShards = async () => {
 const reshard = async (name, given) => {
   const wanted = given.trim() === '' ? NaN : Number(given),
     here = location.hash;
-  const [meta, most] = await Promise.all([couch('GET', path(name, '_changes', '_meta'), { since: '0' }), mostShards()]);
-  const now = JSON.parse(meta).maps.find(m => !m.tombstone)?.shards.length;
+  const [maps, most] = await Promise.all([mapsOf(name), mostShards()]);
+  const now = maps.find(m => !m.tombstone)?.shards.length;
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > most)
     throw new Error(`The number of shards is a whole number from 1 to ${most}.`);
   if (now === wanted) throw new Error(`${name} has ${plural(wanted, 'shard')} already.`);
   if (location.hash !== here) return;
-  ask(
-    'Reshard',
+  ask('Reshard',
     `New changes of ${name} go to ${plural(wanted, 'shard')}${now ? `, and not to ${count(now)} as now` : ''}. ` +
       'Consumers of the current shards are told to follow the new ones.',
     () => act({ do: 'reshard', database: name, shards: wanted }),
   );
+};
+
+/**
+ * Draws what is about a database when it is known that there is one. draw gets what was read, or nothing if the store
+ * does not answer, and returns what ends it, as this does.
+ */
+const within = (place, name, read, draw) => {
+  let drawn = null;
+  const load = recovering(
+    async current => {
+      const found = await read(name);
+      if (current()) drawn ||= draw(found);
+    },
+    e => {
+      if (drawn || (e.status !== 404 && e.status !== 400)) drawn ||= draw(); // its lists say what is wrong with it
+      else place.append(section(name, none('There is no such database. ', link(['databases'], 'All databases'))));
+    },
+    () => {}, // its lists say what is not up to date
+  );
+  load();
+  return () => {
+    load.ends();
+    if (drawn) drawn();
+  };
 };
 
 /** The page of one database. It returns what ends it. */
@@ -248,8 +265,7 @@ const one = (place, say, name) => {
   const shards = el('input', { type: 'number', min: 1, input: () => (typed = true) }),
     wrong = failure();
   place.append(
-    section(
-      name,
+    section(name,
       bar(link(['databases', name, 'docs'], 'documents'),
         link(['sql', name], 'SQL'),
         link(['events'], 'events', { search: name }),
@@ -257,30 +273,19 @@ const one = (place, say, name) => {
           do: 'compact',
           database: name,
         }),
-        el(
-          'span',
-          {},
+        el('span', {},
           el('label', {}, 'shards ', shards),
           ' ',
-          el(
-            'button',
-            {
-              class: 'danger',
-              click: async () => {
-                wrong.textContent = '';
-                try {
-                  await reshard(name, shards.value);
-                } catch (e) {
-                  wrong.textContent = shown(e.message);
-                }
-              },
-            },
-            'Reshard',
-          ),
+          press('Reshard', async () => {
+            wrong.textContent = '';
+            try {
+              await reshard(name, shards.value);
+            } catch (e) {
+              wrong.textContent = shown(e.message);
+            }
+          }, { class: 'danger' }),
         ),
-        confirm(
-          'Delete',
-          `${name} is deleted with all its documents and indexes. Type its name to confirm.`,
+        confirm('Delete', `${name} is deleted with all its documents and indexes. Type its name to confirm.`,
           async () => {
             await deleteDatabase(name);
             location.hash = '#/databases';
@@ -296,52 +301,53 @@ const one = (place, say, name) => {
     list(place, view, caption, columns, empty, say, { asks: true, more: { database: name }, as, read });
   const stops = [
     conflicts.ends,
-    part('databases', 'figures.', 'Figures', conflicts.columns, teach('There is no such database.'), (p, again) => {
+    part('databases', 'figures.', 'Figures', conflicts.columns, () => none('There is no such database.'), (p, again) => {
       conflicts.seen(p, again);
       if (p.rows.length) shardMaps.know(p.rows[0].shards);
     }),
     part('indexes', 'indexes.', 'Indexes', indexColumns, () => teachIndex(name)),
-    part('shards', 'shards.', 'Changes shards with listeners', shardColumns, teach('No one listens to its changes.')),
+    part('shards', 'shards.', 'Changes shards with listeners', shardColumns, unheard),
   ];
   const shardMaps = reshards(place, name, async now => {
     const twice = Math.min(2 * now, await mostShards());
     if (!typed) shards.value = twice;
   });
   stops.push(shardMaps.ends);
-  return () => stops.forEach(s => s());
+  return endOf(stops);
 };
 
-/** The page of one changes shard. It returns what ends it. */
-const shardPage = (place, say, name, shard) => {
+/** The page of one changes shard, if it is on one of the maps. It returns what ends it. */
+const shardPage = (place, say, name, shard) => maps => {
+  const absent = maps && !maps.some(m => m.shards.map(text).includes(shard));
   place.append(
-    section(`Shard ${shard} of ${name}`, bar(toDatabase(name), link(['feeds'], 'its other shards', { search: name }))),
+    section(`Shard ${shard} of ${name}`,
+      absent && none('There is no such shard.'),
+      bar(toDatabase(name), link(['feeds'], 'its other shards', { search: name })),
+    ),
   );
+  if (absent) return () => {};
   const only = p => {
     p.rows = p.rows.filter(s => s.shard === shard); // of as many as there are shards and nodes
     p.total = p.rows.length;
   };
-  const ends = [
-    list(place, 'shards', 'Who listens to it', shardColumns, teach('No one listens to its changes.'), say, {
+  return endOf([
+    list(place, 'shards', 'Who listens to it', shardColumns, unheard, say, {
       asks: true,
       more: { database: name, limit: 500 },
       read: only,
     }),
     reshards(place, name, () => {}).ends,
     eventsOf(place, 'Events', `database:${name}/shard:${shard}`, () => 'Its actor has not failed.'),
-  ];
-  return () => ends.forEach(end => end());
+  ]);
 };
 
 export const databases = (place, say, [name, ...rest]) => {
   if (name === undefined) {
     place.append(create());
     const conflicts = conflictsOfAll();
-    const ends = list(
-      place,
-      'databases',
-      'Databases',
+    const ends = list(place, 'databases', 'Databases',
       conflicts.columns,
-      teach('There is no database yet.'),
+      () => none('There is no database yet.'),
       say,
       { read: conflicts.seen },
     );
@@ -350,26 +356,8 @@ export const databases = (place, say, [name, ...rest]) => {
       ends();
     };
   }
-  if (rest[0] === 'feeds' && rest[1]) return shardPage(place, say, name, rest[1]);
-  if (rest[0] === 'failures') return failures(place, say, name, rest[1]);
+  if (rest[0] === 'feeds' && rest[1]) return within(place, name, mapsOf, shardPage(place, say, name, rest[1]));
+  if (rest[0] === 'failures' && rest[1]) return failures(place, say, name, rest[1]);
   if (rest.length) return documents(place, say, name, rest);
-  let drawn = null;
-  const draw = () => (drawn ||= one(place, say, name));
-  const load = recovering(
-    async current => {
-      await couch('GET', path(name));
-      if (current()) draw();
-    },
-    e => {
-      if (drawn || (e.status !== 404 && e.status !== 400)) draw(); // its row says what is wrong with it
-      else
-        place.append(section( name, none('There is no such database. ', link(['databases'], 'All databases')), ));
-    },
-    () => {}, // its lists say what is not up to date
-  );
-  load();
-  return () => {
-    load.ends();
-    if (drawn) drawn();
-  };
+  return within(place, name, n => couch('GET', path(n)), () => one(place, say, name));
 };

@@ -1,9 +1,9 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
 import {
-  el, press, bar, dim, content, named, shown, section, text, bytes, count, plural, link, to, redraw, speak, failure,
+  el, press, bar, dim, content, named, shown, section, text, bytes, count, plural, link, to, redraw, speak, tell, failure,
 } from './dom.js';
 import { table, col, num } from './table.js';
-import { couch, later, onReturn, path } from './source.js';
+import { couch, couchJSON, later, onReturn, path } from './source.js';
 import { pretty, compare } from './json.js';
 import { ask, confirm } from './actions.js';
 import { recovering, trouble } from './recovery.js';
@@ -11,7 +11,9 @@ import { recovering, trouble } from './recovery.js';
 const maxEdited = 2e6, // bytes; longer ones are only downloaded
   readable = 3000, // what is wrong stays so long
   someRevisions = 50, // that are listed at first, and then each time
-  askEvery = 5000; // whether another revision is stored
+  askEvery = 5000, // whether another revision is stored
+  danger = { class: 'danger' },
+  back = 'It answers again. Click Save once more to store the edits.';
 
 const withRevision = (body, rev) => {
   const member = `"_rev": ${JSON.stringify(rev)}`,
@@ -46,10 +48,13 @@ const number = rev => Number(rev.split('-')[0]);
 /** Sorts revisions as the server does: of those that are not deleted, readers get the first one. */
 const sorted = revs => [...revs].sort((a, b) => number(b) - number(a) || (a < b ? 1 : -1));
 
-const tombstone = async at => {
-  const found = JSON.parse(await couch('GET', at, { open_revs: 'all' }));
-  return sorted(found.map(f => f.ok && f.ok._rev).filter(Boolean))[0];
-};
+/** The leaves of a document, deleted ones too, without what they have. */
+const allLeaves = async at =>
+  (await couchJSON('GET', at, { open_revs: 'all', revs: true })).flatMap(({ ok }) => ok || []);
+
+/** Whether a leaf is what deletes a revision. */
+const deletes = ({ _deleted, _revisions: { start, ids } }, rev) =>
+  _deleted && ids[start - number(rev)] === rev.split('-')[1];
 
 /** The revisions of a document that are neither deleted nor followed by others. */
 const leaves = doc => sorted([doc._rev, ...(doc._conflicts || [])]);
@@ -71,17 +76,11 @@ const bring = (place, e) => {
 
 /** Two texts beside each other, with marks where they differ. */
 const beside = (left, right, titles) =>
-  el(
-    'table',
-    { class: 'diff', 'aria-label': titles.join(' and ') },
+  el('table', { class: 'diff', 'aria-label': titles.join(' and ') },
     el('thead', {}, el('tr', {}, titles.map(t => el('th', { scope: 'col' }, t)))),
-    el(
-      'tbody',
-      {},
+    el('tbody', {},
       compare(left, right).map(([a, b, same]) =>
-        el(
-          'tr',
-          { class: same ? null : 'changed' },
+        el('tr', { class: same ? null : 'changed' },
           el('td', { 'data-name': titles[0] }, el('code', {}, content(a ?? ''))),
           el('td', { 'data-name': titles[1] }, el('code', {}, content(b ?? ''))),
         ),
@@ -104,41 +103,42 @@ export const documentPage = (place, say, name, id) => {
   const said = el('p', { class: 'dim' }),
     wrong = failure();
   const editor = el('textarea', {
-    class: 'editor',
-    rows: 18,
-    spellcheck: 'false',
-    'aria-label': 'The document as JSON',
+    class: 'editor', rows: 18, spellcheck: 'false', 'aria-label': 'The document as JSON',
   });
   const more = el('div'),
     newer = el('p', { role: 'status' }),
     tools = bar(),
     hint = dim('Without “_id” the server makes one.');
   const note = words => {
-    said.textContent = words;
+    said.textContent = shown(words);
     speak(words);
   };
-  /** Says no longer that something was not done in an outage when that has passed. */
+  /** Says no longer that something was not done in an outage when that has passed, nor that it has in another one. */
   const untilBack = () => {
     passes();
     const over = () => {
-      if (!stopped) wrong.textContent = '';
-      if (!stopped && changed()) note('It answers again. Click Save once more to store the edits.');
+      wrong.textContent = '';
+      if (!changed()) return;
+      if (said.textContent !== back) note(back);
+      cancel = later(asking, askEvery);
     };
     const asking = recovering(
-      async () => {
+      async current => {
         await couch('GET', path(name));
-        over();
+        if (current()) over();
       },
       (_, again) => {
         if (!again) over(); // an error is an answer too
+        else if (said.textContent === back) note(standing);
       },
       () => {},
     );
-    const cancel = later(asking, readable),
-      edits = () => {
-        passes();
-        wrong.textContent = '';
-      };
+    let cancel = later(asking, readable);
+    const edits = () => {
+      passes();
+      wrong.textContent = '';
+      said.textContent = standing;
+    };
     editor.addEventListener('input', edits, { once: true });
     passes = () => {
       cancel();
@@ -182,10 +182,11 @@ export const documentPage = (place, say, name, id) => {
     editor.readOnly = true; // what is typed now would be lost
     try {
       const target = id !== null ? at : parsed._id ? path(name, parsed._id) : path(name);
-      const done = JSON.parse(await couch(target === path(name) ? 'POST' : 'PUT', target, {}, body));
+      const done = await couchJSON(target === path(name) ? 'POST' : 'PUT', target, {}, body);
       stored = editor.value;
       if (id === null) {
         location.hash = to(['databases', name, 'doc', done.id]);
+        tell(`${done.id} is created.`);
         return true;
       }
       await load(`Saved as ${done.rev}.`);
@@ -228,23 +229,15 @@ export const documentPage = (place, say, name, id) => {
       if (!isDeleted(e)) throw e;
     }
     more.replaceChildren(
-      section(
-        `Someone has ${theirs ? 'changed' : 'deleted'} the document meanwhile`,
+      section(`Someone has ${theirs ? 'changed' : 'deleted'} the document meanwhile`,
         bar(press(theirs ? 'Take theirs' : 'Leave it deleted', attempt(async () => {
             more.replaceChildren();
             await load();
           })),
-          el(
-            'button',
-            {
-              class: 'danger',
-              click: attempt(async () => {
-                editor.value = theirs ? withRevision(editor.value, rev) : withoutRevision(editor.value);
-                await save();
-              }),
-            },
-            'Save mine over it',
-          ),
+          press('Save mine over it', attempt(async () => {
+            editor.value = theirs ? withRevision(editor.value, rev) : withoutRevision(editor.value);
+            await save();
+          }), danger),
         ),
         theirs ? beside(editor.value, theirs, ['Mine', 'Theirs']) : '',
       ),
@@ -261,7 +254,7 @@ export const documentPage = (place, say, name, id) => {
     const were = meta._rev;
     try {
       if (were && !saving && !loading && !document.hidden) {
-        const [found] = JSON.parse(await couch('GET', path(name, '_all_docs'), { key: JSON.stringify(id) })).rows;
+        const [found] = (await couchJSON('GET', path(name, '_all_docs'), { key: JSON.stringify(id) })).rows;
         if (stopped) return;
         if (found?.id === id && were === meta._rev && !saving && !loading) announce(found.value);
       }
@@ -276,11 +269,8 @@ export const documentPage = (place, say, name, id) => {
       newer.replaceChildren();
       return;
     }
-    redraw(
-      newer,
-      el(
-        'span',
-        { class: 'warn' },
+    redraw(newer,
+      el('span', { class: 'warn' },
         deleted ? 'The document was deleted meanwhile. ' : `Revision ${rev} is stored meanwhile. `,
       ),
       press('Show it', attempt(async () => {
@@ -298,27 +288,40 @@ export const documentPage = (place, say, name, id) => {
   /** The leaves now. None if the document is deleted. */
   const leavesNow = async () => {
     try {
-      return leaves(JSON.parse(await couch('GET', at, { conflicts: true })));
+      return leaves(await couchJSON('GET', at, { conflicts: true }));
     } catch (e) {
       if (isDeleted(e)) return [];
       throw e;
     }
   };
-  /** Throws an error if there are other leaves now than those that are shown, and leads to them. */
-  const sameLeaves = async were => {
-    const now = await leavesNow();
-    if (now.join() === were.join()) return;
-    if (were[0] !== now[0]) announce({ rev: now[0], deleted: !now.length });
-    throw new Error('The revisions have changed meanwhile. Nothing was done: reload the document and choose again.');
+  /** Leads to other leaves than those that are shown, and throws an error that says what has become of the first. */
+  const refuse = async ([was], now) => {
+    if (was !== now[0]) announce({ rev: now[0], deleted: !now.length });
+    const gone = !now.includes(was) && (await allLeaves(at)).some(l => deletes(l, was));
+    throw new Error(
+      (!gone
+        ? 'The revisions have changed meanwhile.'
+        : now.length
+          ? `Revision ${was} is deleted already, and readers get ${now[0]}.`
+          : `${id} is deleted already.`) + ' Nothing was done: reload the document and choose again.',
+    );
   };
-  /** Deletes some revisions, unless there are others now than when somebody has chosen kept. None is kept if it is ''. */
-  const keep = (kept, lost) => {
+  /**
+   * Deletes some revisions, unless there are others now than when somebody has chosen kept, or '' if none is kept. again,
+   * if given, asks anew if the first one is the same.
+   */
+  const keep = (kept, lost, again) => {
     const were = leaves(meta);
     return async () => {
       if (kept) needsSaved();
-      await sameLeaves(were);
+      const found = await leavesNow();
+      if (found.join() !== were.join()) {
+        if (!again || stopped || found[0] !== were[0]) await refuse(were, found);
+        again(found, 'The revisions have changed meanwhile, and nothing was done. ');
+        return '';
+      }
       const docs = lost.map(_rev => ({ _id: id, _rev, _deleted: true })),
-        done = JSON.parse(await couch('POST', path(name, '_bulk_docs'), {}, JSON.stringify({ docs }))),
+        done = await couchJSON('POST', path(name, '_bulk_docs'), {}, JSON.stringify({ docs })),
         failed = done.find(d => d.error),
         [reads = ''] = await leavesNow(),
         now = reads ? `${areDeleted(lost)} Readers get ${reads} now.` : `${id} is deleted.`;
@@ -335,34 +338,40 @@ export const documentPage = (place, say, name, id) => {
     if (!stopped) location.hash = to(['databases', name, 'docs']);
   };
   /** Asks whether the document is to be deleted, and which of its leaves: the next one would be the winner. */
-  const remove = attempt(async () => {
-    if (local) {
-      ask('Delete', `${id} is deleted.`, async () => {
-        await couch('DELETE', at, { rev: meta._rev });
+  const question = (all, before = '') => {
+    if (all.join() !== leaves(meta).join()) {
+      meta._conflicts = all.slice(1);
+      below();
+    }
+    const [one, next] = all,
+      others = all.length - 1,
+      names = all.slice(1, 1 + someLeaves).join(', ') + (others > someLeaves ? ', …' : ''),
+      unsaved = changed() ? ' Edits that are not saved are lost.' : '',
+      end = local ? unsaved : ` Revisions stay until compaction.${unsaved}`;
+    if (local)
+      ask('Delete', `${id} is deleted.${end}`, async () => {
+        await couch('DELETE', at, { rev: one });
         gone();
         return `${id} is deleted.`;
       });
-      return;
-    }
-    const all = leaves(meta),
-      [one, next] = all,
-      others = all.length - 1,
-      stays = 'Revisions stay until compaction.';
-    await sameLeaves(all);
+    else if (!others) ask('Delete', `${before}${id} is deleted.${end}`, keep('', all, question));
+    else
+      ask('Delete',
+        `${before}${id} has ${plural(others, 'conflicting revision')}: ${names}. If only ${one} is deleted, ${next} ` +
+          `is the winner: readers get it then.${end}`,
+        keep('', all, question),
+        undefined,
+        {
+          go: `Delete all ${count(all.length)} revisions`,
+          more: { 'Delete only this one': keep(next, [one], question) },
+        },
+      );
+  };
+  const remove = attempt(async () => {
+    const all = local ? leaves(meta) : await leavesNow();
     if (stopped) return;
-    if (!others) {
-      ask('Delete', `${id} is deleted. ${stays}`, keep('', all));
-      return;
-    }
-    const names = all.slice(1, 1 + someLeaves).join(', ') + (others > someLeaves ? ', …' : '');
-    ask(
-      'Delete',
-      `${id} has ${plural(others, 'conflicting revision')}: ${names}. If only ${one} is deleted, ${next} is the ` +
-        `winner: readers get it then. ${stays}`,
-      keep('', all),
-      undefined,
-      { go: `Delete all ${count(all.length)} revisions`, more: { 'Delete only this one': keep(next, [one]) } },
-    );
+    if (all[0] !== meta._rev) await refuse([meta._rev], all);
+    question(all);
   });
   const attach = async f => {
     note(`Attaching ${f.name}…`);
@@ -389,24 +398,20 @@ export const documentPage = (place, say, name, id) => {
           await attach(f);
           return;
         }
-        ask(
-          'Replace',
+        ask('Replace',
           `${f.name} is attached already, with ${bytes(old[1].length)}. The file with ${bytes(f.size)} replaces it.`,
           () => attach(f),
         );
       }),
     });
-    return section(
-      'Attachments',
+    return section('Attachments',
       list.length
-        ? table(
-            'Attachments',
+        ? table('Attachments',
             [
               col('Name', ([n]) => el('a', { href: path(name, id, n), download: n }, named(n))),
-              col('Type', ([, a]) => text(a.content_type)),
+              col('Type', ([, a]) => a.content_type),
               num('Size', ([, a]) => bytes(a.length)),
-              col(
-                'Actions',
+              col('Actions',
                 ([n]) =>
                   confirm('Remove', `${n} is removed from the document.`, async () => {
                     needsSaved();
@@ -430,14 +435,10 @@ export const documentPage = (place, say, name, id) => {
         const other = await revision(rev);
         if (stopped) return;
         box.replaceChildren(
-          bar(confirm(
-              'Keep the left one',
-              `${areDeleted([rev])} Readers get the left one, ${meta._rev}, as before.`,
+          bar(confirm('Keep the left one', `${areDeleted([rev])} Readers get the left one, ${meta._rev}, as before.`,
               keep(meta._rev, [rev]),
             ),
-            confirm(
-              'Keep the right one',
-              `${areDeleted(over)} Readers then get the right one, ${rev}.`,
+            confirm('Keep the right one', `${areDeleted(over)} Readers then get the right one, ${rev}.`,
               keep(rev, over),
             ),
           ),
@@ -452,11 +453,8 @@ export const documentPage = (place, say, name, id) => {
     return box;
   };
   const conflicts = () =>
-    section(
-      `${meta._conflicts.length} ${meta._conflicts.length === 1 ? 'conflict' : 'conflicts'}`,
-      el(
-        'p',
-        { class: 'dim' },
+    section(`${meta._conflicts.length} ${meta._conflicts.length === 1 ? 'conflict' : 'conflicts'}`,
+      el('p', { class: 'dim' },
         'Edits that did not know of each other. Readers get the left one; keeping it deletes the right one. Keeping the ' +
           'right one deletes all that readers would get rather than it.',
       ),
@@ -468,21 +466,16 @@ export const documentPage = (place, say, name, id) => {
       all = meta._revs_info || [],
       list = el('div');
     const show = n =>
-      redraw(
-        list,
-        table(
-          'History',
+      redraw(list,
+        table('History',
           [
             col('Revision', r => el('code', {}, r.rev)),
-            col('Text', r => r.status === 'available' ? choose(r.rev, shown) : dim(text(r.status))),
+            col('Text', r => r.status === 'available' ? choose(r.rev, shown) : dim(r.status)),
           ],
           all.slice(0, n),
         ),
         n < all.length
-          ? el(
-              'div',
-              { class: 'pages' },
-              `${count(n)} of ${count(all.length)} revisions`,
+          ? el('div', { class: 'pages' }, `${count(n)} of ${count(all.length)} revisions`,
               press('more', () => show(n + someRevisions)),
             )
           : '',
@@ -495,16 +488,14 @@ export const documentPage = (place, say, name, id) => {
       ? 'this one'
       : press('Compare', attempt(async () => bring(place, beside(await revision(rev), stored, [rev, 'now']))));
   const restored = (rev, place) =>
-    el(
-      'span',
-      { class: 'bar' },
+    el('span', { class: 'bar' },
       press('Show', attempt(async () => {
         bring(place, el('pre', { class: 'whole' }, content(await revision(rev))));
       })),
       confirm('Restore', `${id} becomes again what it was in revision ${rev}.`, async () => {
         needsSaved();
         const body = await couch('GET', at, { rev, attachments: true });
-        const done = JSON.parse(await couch('PUT', at, {}, withoutRevision(body)));
+        const done = await couchJSON('PUT', at, {}, withoutRevision(body));
         return load(`Restored as ${done.rev}.`);
       }),
     );
@@ -519,8 +510,8 @@ export const documentPage = (place, say, name, id) => {
   });
 
   const loadDeleted = async () => {
-    const rev = await tombstone(at);
-    meta = JSON.parse(await couch('GET', at, { rev, revs_info: true }));
+    const [rev] = sorted((await allLeaves(at)).map(l => l._rev));
+    meta = await couchJSON('GET', at, { rev, revs_info: true });
     if (stopped) return;
     stored = editor.value = pretty(JSON.stringify({ _id: id }));
     editor.hidden = editor.readOnly = false;
@@ -535,9 +526,9 @@ export const documentPage = (place, say, name, id) => {
       stored = editor.value = '{\n  \n}';
       return;
     }
-    let body, info;
+    let body, known;
     try {
-      [body, info] = await Promise.all([couch('GET', at), couch('GET', at, { conflicts: true, revs_info: true })]);
+      [body, known] = await Promise.all([couch('GET', at), couchJSON('GET', at, { conflicts: true, revs_info: true })]);
     } catch (e) {
       if (!isDeleted(e) || local || stopped) throw e;
       await loadDeleted();
@@ -545,7 +536,7 @@ export const documentPage = (place, say, name, id) => {
     }
     if (stopped) return;
     wrong.textContent = '';
-    meta = JSON.parse(info);
+    meta = known;
     stored = pretty(body);
     const long = body.length > maxEdited;
     editor.value = long ? '' : stored;
@@ -555,11 +546,15 @@ export const documentPage = (place, say, name, id) => {
     tools.replaceChildren(
       long ? el('a', { href: at, download: `${id}.json` }, 'Download') : saver,
       press('Reload', reload),
-      el('button', { class: 'danger', click: () => remove() }, 'Delete'),
+      press('Delete', () => remove(), danger),
     );
+    below();
+  };
+  /** What is below the text: conflicts, attachments and history. */
+  const below = () => {
     more.replaceChildren(
-      ...[(meta._conflicts || []).length && !long ? conflicts() : ''],
-      ...(local ? [] : [attachments(), long ? '' : history(compared)]),
+      (meta._conflicts || []).length && !editor.hidden ? conflicts() : '',
+      ...(local ? [] : [attachments(), editor.hidden ? '' : history(compared)]),
     );
   };
   const reading = recovering(
@@ -616,8 +611,8 @@ export const documentPage = (place, say, name, id) => {
     tools.append(saver, hint);
   load();
   if (id === null)
-    couch('GET', path(name)).then(info => {
-      if (JSON.parse(info).props?.partitioned) hint.textContent = 'It needs an “_id” with its partition: "partition:id".';
+    couchJSON('GET', path(name)).then(info => {
+      if (info.props?.partitioned) hint.textContent = 'It needs an “_id” with its partition: "partition:id".';
     }, () => {});
   if (id !== null && !local) cancelLook = later(look, askEvery);
   const forgets = onReturn(() => {

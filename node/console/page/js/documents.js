@@ -1,10 +1,11 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, none, bar, section, content, text, count, link, redraw, typing, toDatabase, progress } from './dom.js';
-import { pages, table, turning, col } from './table.js';
-import { couch, path, sql, literal } from './source.js';
+import {
+  el, select, endOf, none, tooled, section, content, text, count, link, redraw, toDatabase, progress,
+} from './dom.js';
+import { paged, table, col } from './table.js';
+import { couchJSON, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
 import { recovering, trouble } from './recovery.js';
-import { given, note, pagesBefore } from './address.js';
 
 const pageSize = 50,
   previewBytes = 160,
@@ -29,7 +30,7 @@ const ids = async (name, q) => {
       : { startkey: from, endkey: q.to };
   const params = { limit: pageSize + 1 };
   for (const [k, v] of Object.entries(range)) if (v) params[k] = JSON.stringify(v);
-  return JSON.parse(await couch('GET', path(name, '_all_docs'), params)).rows.map(r => ({
+  return (await couchJSON('GET', path(name, '_all_docs'), params)).rows.map(r => ({
     id: r.id,
     rev: r.value.rev,
   }));
@@ -55,41 +56,16 @@ const previews = async (name, rows) => {
 };
 
 const list = (place, name, say) => {
-  const told = given(),
-    show = told.get('show'),
-    q = {
-      from: told.get('from') || '',
-      to: told.get('to') || '',
-      show: Object.hasOwn(shows, show) ? show : 'all',
-      after: told.get('after') || '',
-    },
-    before = pagesBefore('');
-  const changed = turning(
-    q,
-    before,
-    turned => note({ ...q, show: q.show === 'all' ? '' : q.show }, turned, '', before),
-    () => load(),
-  );
+  const { q, changed, box, turns, ends } = paged(['from', 'to', 'show', 'after'], () => load(), {
+    usual: { show: 'all' },
+  });
+  if (!Object.hasOwn(shows, q.show)) q.show = 'all';
   const body = el('div'),
     said = progress();
-  const untyped = [];
-  const end = (k, label) => {
-    const box = el('input', { type: 'search', placeholder: `${k} id …`, 'aria-label': label, value: q[k] });
-    untyped.push(
-      typing(box, () => {
-        q[k] = box.value;
-        changed();
-      }),
-    );
-    return box;
-  };
-  const from = end('from', 'From id'),
-    to = end('to', 'To id');
-  const choice = el(
-    'select',
-    { 'aria-label': 'Which documents' },
-    Object.entries(shows).map(([k, v]) => el('option', { value: k, selected: k === q.show }, v)),
-  );
+  const choice = select('Which documents', Object.entries(shows), q.show, () => {
+    q.show = choice.value;
+    changed();
+  });
   let rows = [],
     cells = new Map();
   const fill = recovering(
@@ -113,18 +89,15 @@ const list = (place, name, say) => {
     said.textContent = rows.length ? `${count(rows.length)} shown` : '';
     body.replaceChildren(
       rows.length
-        ? table(
-            'Documents',
+        ? table('Documents',
             [
               col('Document', r => link(['databases', name, 'doc', r.id], r.id)),
-              col(
-                'Revision',
+              col('Revision',
                 r => el('span', { class: 'dim short' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
                 '',
                 true,
               ),
-              col(
-                'Content',
+              col('Content',
                 r => {
                   const c = el('code', { class: 'dim' }, '…');
                   cells.set(r.id, c);
@@ -143,7 +116,7 @@ const list = (place, name, say) => {
                   ? 'No document has a conflict.'
                   : 'There is no document yet.',
           ),
-      pages(q, next, before, changed),
+      turns(next),
     );
     fill();
   };
@@ -155,32 +128,22 @@ const list = (place, name, say) => {
     },
     say,
   );
-  choice.addEventListener('change', () => {
-    q.show = choice.value;
-    changed();
-  });
   place.append(
-    el(
-      'section',
-      { 'aria-label': 'Documents' },
-      bar(
-        el('h2', {}, 'Documents of ', toDatabase(name)),
-        from,
-        to,
+    tooled('Documents', [
+        'of ',
+        toDatabase(name),
+        box('From id', 'from id …', 'from'),
+        box('To id', 'to id …', 'to'),
         choice,
         link(['databases', name, 'new'], '+ new document'),
         link(['sql', name], 'SQL'),
         said,
-      ),
+      ],
       body,
     ),
   );
   load();
-  return () => {
-    load.ends();
-    fill.ends();
-    untyped.forEach(stop => stop());
-  };
+  return endOf([load.ends, fill.ends, ends]);
 };
 
 /** The pages below #/databases/NAME: docs, doc/ID and new. */

@@ -69,7 +69,16 @@ export const progress = () => el('span', { class: 'dim', role: 'status' });
 export const failure = () => el('p', { role: 'alert', class: 'bad' });
 export const none = (...inner) => el('p', { class: 'none' }, ...inner);
 export const bar = (...inner) => el('div', { class: 'bar' }, ...inner);
-export const press = (label, click) => el('button', { click }, label);
+export const press = (label, click, more) => el('button', { click, ...more }, label);
+export const warn = (...inner) => el('p', { class: 'warn' }, ...inner);
+/** What ends all of some work. */
+export const endOf = ends => () => ends.forEach(end => end());
+
+/** A choice of one of pairs [value, label]. */
+export const select = (label, pairs, value, change) =>
+  el('select', { 'aria-label': label, change },
+    pairs.map(([v, l]) => el('option', { value: v, selected: v === value }, l)),
+  );
 
 /** Changes an element into another one with the same name, which is then thrown away. Details stay open or closed. */
 const become = (e, wanted) => {
@@ -79,6 +88,7 @@ const become = (e, wanted) => {
     if (e.getAttribute(name) !== value && changes(name)) e.setAttribute(name, value);
   for (const [type, f] of Object.entries(listeners.get(wanted) || {})) listen(e, type, f);
   if (keys.has(wanted)) keys.set(e, keys.get(wanted));
+  if (e.nodeName === 'OPTION') e.selected = wanted.selected;
   fill(e, [...wanted.childNodes]);
 };
 
@@ -225,7 +235,7 @@ export const retime = () =>
     if (e.textContent !== now) e.textContent = now;
   });
 
-/** An address within the page. */
+/** An address in the page. */
 export const to = (path, query) =>
   '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '');
 
@@ -236,28 +246,18 @@ export const toDatabase = name => link(['databases', name], name);
 export const toNode = name => link(['nodes', name], name);
 
 const tones = {
-  ok: 'good',
-  working: 'good',
-  alive: 'good',
-  running: 'good',
-  good: 'good',
-  degraded: 'warn',
-  warning: 'warn',
-  pending: 'warn',
-  silent: 'warn',
-  initializing: 'warn',
-  restarting: 'bad',
-  crashing: 'bad',
-  absent: 'bad',
-  failed: 'bad',
-  error: 'bad',
-  damaged: 'bad',
-  gone: 'dim',
+  good: 'ok working alive running good',
+  warn: 'degraded warning pending silent initializing',
+  bad: 'restarting crashing absent unavailable failed error damaged',
 };
+const toneOf = state => Object.keys(tones).find(t => tones[t].split(' ').includes(state)) || 'dim';
 
 /** A state with its colour. */
 export const badge = (state, label) =>
-  el('span', { class: `dot ${tones[state] || 'dim'}` }, label === undefined ? text(state) : label);
+  el('span', { class: `dot ${toneOf(state)}` }, label === undefined ? text(state) : label);
 
 export const section = (title, ...inner) =>
   el('section', { 'aria-label': named(title) }, el('h2', {}, named(title)), inner);
+/** With controls beside the title. */
+export const tooled = (title, tools, ...inner) =>
+  el('section', { 'aria-label': title }, bar(el('h2', {}, title), tools), inner);

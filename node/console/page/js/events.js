@@ -1,26 +1,18 @@
 // What happened on all nodes, and the stories of failures.
-import { el, shown, section, redraw, typing, progress } from './dom.js';
+import { el, none, tooled, endOf, shown, section, redraw, progress } from './dom.js';
 import { follow } from './source.js';
-import { pages, table, turning } from './table.js';
-import { given, note, pagesBefore } from './address.js';
+import { paged, table } from './table.js';
 import { story, eventColumns } from './stories.js';
 
 export const events = (place, say, rest) => {
-  const q = { search: given().get('search') || '', after: given().get('after') || '' },
-    before = pagesBefore(''),
+  const { q, box, turns, ends } = paged(['search', 'after'], () => start()),
     id = rest.join('/');
-  const box = el('input', {
-    type: 'search',
-    placeholder: 'words, kinds, names …',
-    'aria-label': 'Search events',
-    value: q.search,
-  });
-  const stories = el('div', {}),
-    body = el('div', {}),
+  const stories = el('div'),
+    body = el('div'),
     total = progress();
   place.append(
     stories,
-    el('section', { 'aria-label': 'Events' }, el('div', { class: 'bar' }, el('h2', {}, 'Events'), box, total), body),
+    tooled('Events', [box('Search events', 'words, kinds, names …'), total], body),
   );
   let stop = () => {};
   const start = () => {
@@ -31,7 +23,6 @@ export const events = (place, say, rest) => {
       say(problem, e);
     });
   };
-  const changed = turning(q, before, turned => note(q, turned, '', before), start);
   /** Whether all words that are searched for occur in a story. */
   const sought = s => {
     const told = [s.title, s.text, s.member, ...s.lines.map(l => [l.text, l.nodes, l.jobs])].flat(2).join(' ').toLowerCase();
@@ -40,26 +31,15 @@ export const events = (place, say, rest) => {
   const show = p => {
     const told = p.stories.filter(sought);
     redraw(stories, told.length && !q.after ? section('Stories', told.map(s => story(s, s.id === id))) : '');
-    total.textContent = shown((p.absent || []).map(a => `without ${a.node}: ${a.reason}`).join(' · '));
-    redraw(
-      body,
+    const without = (p.absent || []).map(a => `without ${a.node}: ${a.reason}`);
+    total.textContent = shown([...without, 'Nodes keep events in memory.'].join(' · '));
+    redraw(body,
       p.events.length
         ? table('Events', eventColumns, p.events)
-        : el(
-            'p',
-            { class: 'none' },
-            q.after ? 'No event is older.' : q.search ? 'Nothing is found.' : 'Nothing has happened yet.',
-          ),
-      pages(q, p.next, before, changed),
+        : none(q.after ? 'No event is older.' : q.search ? 'Nothing is found.' : 'Nothing has happened yet.'),
+      turns(p.next),
     );
   };
-  const untyped = typing(box, () => {
-    q.search = box.value;
-    changed();
-  });
   start();
-  return () => {
-    untyped();
-    stop();
-  };
+  return endOf([ends, () => stop()]);
 };

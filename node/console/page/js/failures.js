@@ -1,10 +1,11 @@
 // The documents that views of a design document skip, since a map function failed. The server sorts, searches and pages
 // them: there may be as many as documents.
-import { el, none, content, named, count, link, redraw, typing, bad, bar, toDatabase, progress } from './dom.js';
-import { pages, table, turning } from './table.js';
+import {
+  el, endOf, none, section, content, named, count, link, redraw, bad, bar, toDatabase, progress,
+} from './dom.js';
+import { paged, table } from './table.js';
 import { couch, literal, path, sql } from './source.js';
 import { recovering, trouble } from './recovery.js';
-import { given, note, pagesBefore } from './address.js';
 
 const pageSize = 50,
   folded = 200, // characters of an error that are shown at once
@@ -14,27 +15,24 @@ const columns = { id: 'Document', view: 'View', error: 'Error' };
 const errorText = s =>
   s.length <= folded
     ? bad(content(s))
-    : el(
-        'details',
-        {},
+    : el('details', {},
         el('summary', { class: 'bad' }, content(`${s.slice(0, folded)}…`)),
         el('pre', { class: 'whole' }, content(s)),
       );
 
 export const failures = (view, say, name, design) => {
-  const told = given(),
-    q = { search: told.get('search') || '', after: told.get('after') || '', desc: told.get('desc') || '' },
-    before = pagesBefore('');
-  q.sort = Object.hasOwn(columns, told.get('sort')) ? told.get('sort') : 'id';
+  const { q, by, box, turns, ends } = paged(['sort', 'desc', 'search', 'after'], () => load(), {
+    usual: { sort: 'id' },
+  });
+  if (!Object.hasOwn(columns, q.sort)) q.sort = 'id';
   const body = el('div'),
     total = progress();
-  const box = el('input', {
-    type: 'search',
-    placeholder: 'id, view, error …',
-    'aria-label': 'Search skipped documents',
-    value: q.search,
-  });
   const order = () => [...new Set([q.sort, 'id', 'view'])];
+  try {
+    if (JSON.parse(q.after).map(literal).length !== order().length) q.after = '';
+  } catch {
+    q.after = ''; // a link was cut: begin anew
+  }
   /** What a row [id, view, error] is sorted by. */
   const place = ([id, view, error]) => {
     const of = { id, view, error: [...error].slice(0, sorted).join('') };
@@ -42,19 +40,19 @@ export const failures = (view, say, name, design) => {
   };
   /** The rows of the page and one more, and how many there are in all. */
   const read = async () => {
-    const by = order().map(k => (k === 'error' ? `left(error, ${sorted})` : k)),
+    const keys = order().map(k => (k === 'error' ? `left(error, ${sorted})` : k)),
       words = q.search.toLowerCase().split(/\s+/).filter(Boolean),
       within = [
         `design = ${literal(design.replace('_design/', ''))}`,
         ...words.map(w => `strpos(lower(concat_ws(' ', id, view, error)), ${literal(w)}) > 0`),
       ].join(' AND ');
     const behind = q.after
-      ? `AND (${by.join(', ')}) ${q.desc ? '<' : '>'} (${JSON.parse(q.after).map(literal).join(', ')})`
+      ? `AND (${keys.join(', ')}) ${q.desc ? '<' : '>'} (${JSON.parse(q.after).map(literal).join(', ')})`
       : '';
     const found = await sql(
       name,
       `SELECT id, view, error FROM divan.index_errors WHERE ${within} ${behind}
-      ORDER BY ${by.map(k => k + (q.desc ? ' DESC' : '')).join(', ')} LIMIT ${pageSize + 1};
+      ORDER BY ${keys.map(k => k + (q.desc ? ' DESC' : '')).join(', ')} LIMIT ${pageSize + 1};
       SELECT count(*) FROM divan.index_errors WHERE ${within}`,
     );
     return [found.results[0].rows, Number(found.results[1].rows[0][0])];
@@ -67,11 +65,9 @@ export const failures = (view, say, name, design) => {
     const more = rows.length > pageSize;
     rows.splice(pageSize);
     total.textContent = `${count(all)} ${q.search ? 'found' : 'in all'}`;
-    redraw(
-      body,
+    redraw(body,
       rows.length
-        ? table(
-            'Skipped documents',
+        ? table('Skipped documents',
             [
               { title: columns.id, sort: 'id', cell: ([id]) => link(['databases', name, 'doc', id], id) },
               { title: columns.view, sort: 'view', cell: ([, view]) => named(view) },
@@ -87,7 +83,7 @@ export const failures = (view, say, name, design) => {
                 ? 'Nothing is found.'
                 : 'No document is skipped.',
           ),
-      pages(q, more ? place(rows[rows.length - 1]) : '', before, changed),
+      turns(more && place(rows[rows.length - 1])),
     );
   };
   const load = recovering(
@@ -98,37 +94,16 @@ export const failures = (view, say, name, design) => {
     },
     say,
   );
-  const changed = turning(
-    q,
-    before,
-    turned => note({ ...q, sort: q.sort === 'id' ? '' : q.sort }, turned, '', before),
-    load,
-  );
-  const by = column => {
-    q.desc = q.sort === column && !q.desc ? 'true' : '';
-    q.sort = column;
-    changed();
-  };
-  const untyped = typing(box, () => {
-    q.search = box.value;
-    changed();
-  });
   view.append(
-    el(
-      'section',
-      { 'aria-label': 'Skipped documents' },
-      el('h2', {}, `Documents that views of ${named(design)} skip`),
+    section(`Documents that views of ${design} skip`,
       bar(toDatabase(name),
         link(['databases', name, 'doc', design], 'the functions'),
-        box,
+        box('Search skipped documents', 'id, view, error …'),
         total,
       ),
       body,
     ),
   );
   load();
-  return () => {
-    untyped();
-    load.ends();
-  };
+  return endOf([ends, load.ends]);
 };

@@ -1,25 +1,22 @@
 // Views that are one list each.
 import {
   el, none, dim, named, text, time, known, count, plural, bytes, link, badge, duration, measure, psql, bad, toDatabase,
-  toNode,
+  toNode, endOf,
 } from './dom.js';
 import { list, col, num } from './table.js';
-import { follow } from './source.js';
 import { eventsOf } from './stories.js';
 import { button } from './actions.js';
 
-const teach = what => () => none(what);
 const trouble = s => (s ? bad(` ${text(s)}`) : '');
 
 export const shardColumns = [
-  col(
-    'Database',
+  col('Database',
     s => [toDatabase(s.database), ' ', link(['databases', s.database, 'feeds', s.shard], `shard ${s.shard}`)],
     'database',
   ),
   col('Actor on', s => toNode(s.owner), 'owner'),
   col('Listened to on', s => toNode(s.node), 'node'),
-  col('State', s => [text(s.state), trouble(s.error)], 'state'),
+  col('State', s => [s.state, trouble(s.error)], 'state'),
   num('Lag', s => el('span', { class: s.lag >= 1 ? 'bad' : '' }, duration(s.lag)), 'lag'),
   num('Feeds', s => [count(s.listeners), s.upkeep ? dim(', and indexes') : ''], 'listeners'),
   num('Nodes woken', s => count(s.followers), '', true),
@@ -27,8 +24,7 @@ export const shardColumns = [
 ];
 
 export const indexColumns = [
-  col(
-    'Index',
+  col('Index',
     x => [
       toDatabase(x.database),
       ' ',
@@ -37,8 +33,7 @@ export const indexColumns = [
     ],
     'database',
   ),
-  col(
-    'State',
+  col('State',
     x => [
       x.task
         ? [
@@ -54,15 +49,14 @@ export const indexColumns = [
               x.building ? 'building' : x.lag < 0 ? 'not built: a query builds it' : `${duration(x.lag)} behind`,
             ),
       x.failures
-        ? bad(` failed ${plural(x.failures, 'time')}: ${text(x.failure)}`)
+        ? bad(` failed ${plural(x.failures, 'time')}: ${x.failure}`)
         : '',
     ],
     'lag',
   ),
   num('Rows', x => count(x.rows), 'rows'),
   num('Size', x => bytes(x.bytes), 'bytes'),
-  num(
-    'Skipped documents',
+  num('Skipped documents',
     x =>
       x.errors
         ? el('span', { title: text(x.skipped) }, link(['databases', x.database, 'failures', x.design], count(x.errors)))
@@ -77,27 +71,25 @@ export const indexColumns = [
 ];
 
 const jobColumns = [
-  col(
-    'Job',
+  col('Job',
     j => [
-      `${text(j.type)} `,
+      `${j.type} `,
       j.design
         ? [
             link(['databases', j.database], j.design, { 'indexes.search': j.design }),
             ' in ',
             toDatabase(j.database),
-            dim(` ${named(text(j.id))}`),
+            dim(` ${named(j.id)}`),
           ]
         : j.type === 'replication'
           ? link(['replications'], j.id, { search: j.id })
           : j.type === 'compaction'
             ? toDatabase(j.id)
-            : named(text(j.id)),
+            : named(j.id),
     ],
     'id',
   ),
-  col(
-    'State',
+  col('State',
     j => [
       badge(j.state),
       j.state === 'pending' && j.failures
@@ -110,11 +102,10 @@ const jobColumns = [
   col('Worker', j => (j.worker ? toNode(j.worker) : ''), 'worker'),
   num('Failures', j => el('span', { class: j.failures ? 'bad' : 'dim' }, count(j.failures)), 'failures'),
   num('Lease', j => (j.lease ? duration(j.lease) : ''), '', true),
-  num('Token', j => text(j.token), '', true),
+  num('Token', j => j.token, '', true),
   col('Asked for', j => time(j.created), 'created'),
   col('Updated', j => time(j.updated), 'updated'),
-  col(
-    'Actions',
+  col('Actions',
     j => [
       j.state === 'pending'
         ? button('Retry', `Job ${j.type} ${j.id} starts now.`, { do: 'retry_job', type: j.type, id: j.id })
@@ -123,26 +114,22 @@ const jobColumns = [
       // A replication document brings its job back: it is to be deleted instead. What is damaged is made anew.
       j.type === 'replication' && !j.id.startsWith('/') && j.state !== 'damaged'
         ? ''
-        : button('Drop', `Job ${j.type} ${j.id} is removed. What asked for it may ask again.`, {
-            do: 'drop_job',
-            type: j.type,
-            id: j.id,
-          }),
+        : button('Drop', `Job ${j.type} ${j.id} is removed. What asked for it may ask again.`,
+            { do: 'drop_job', type: j.type, id: j.id }),
     ],
   ),
 ];
 
 const replicationColumns = [
   col('From', r => [text(r.source) || '–', r.continuous ? dim(' continuous') : ''], 'source'),
-  col('To', r => text(r.target) || '–', 'target'),
+  col('To', r => r.target || '–', 'target'),
   col('State', r => [badge(r.state), trouble(r.error)], 'state'),
   num('Written', r => count(r.written), 'written'),
   num('Pending', r => known(r.pending, count), 'pending'),
   num('Refused', r => el('span', { class: r.failed ? 'bad' : 'dim' }, count(r.failed)), 'failed'),
   num('Errors in a row', r => count(r.errors), 'errors', true),
   col('Node', r => (r.node ? toNode(r.node) : ''), 'node'),
-  col(
-    'Asked for by',
+  col('Asked for by',
     r =>
       r.document
         ? link(['databases', r.database, 'doc', r.document], r.document)
@@ -156,39 +143,33 @@ const replicationColumns = [
 const cut = s => s.cut || text(s.statement).endsWith('…');
 
 const sessionColumns = [
-  col('Session', s => [text(s.pid), dim(` ${named(text(s.application))}`)], 'pid'),
+  col('Session', s => [s.pid, dim(` ${named(s.application)}`)], 'pid'),
   col('Node', s => toNode(s.node), 'node'),
-  col('User', s => named(text(s.user)), 'user'),
+  col('User', s => named(s.user), 'user'),
   col('Database', s => (s.database === 'divan' ? 'divan' : toDatabase(s.database)), 'database'),
-  col('State', s => badge(s.state === 'active' ? 'running' : '', text(s.state)), 'state'),
+  col('State', s => badge(s.state === 'active' ? 'running' : '', s.state), 'state'),
   col('Since', s => time(s.began || s.since), 'began'),
-  col(
-    'Statement',
+  col('Statement',
     s => [
-      el('code', {}, text(s.statement)),
+      el('code', {}, s.statement),
       cut(s) ? el('p', { class: 'dim' }, 'This is only its beginning: it cannot be opened in SQL.') : '',
-      s.plan ? el('details', {}, el('summary', { class: 'dim' }, 'plan'), el('pre', {}, text(s.plan))) : '',
+      s.plan ? el('details', {}, el('summary', { class: 'dim' }, 'plan'), el('pre', {}, s.plan)) : '',
     ],
   ),
   num('Examined', s => (s.examined ? count(s.examined) : ''), 'examined'),
   num('Returned', s => (s.returned ? count(s.returned) : ''), 'returned'),
   num('Rows in all', s => count(s.rows), 'rows', true),
-  col(
-    'Actions',
+  col('Actions',
     s => [
       s.statement && !cut(s) ? [link(['sql', s.database], 'Open in SQL', { q: s.statement }), ' '] : '',
       s.state === 'active'
-        ? button(
-            'Cancel',
-            `The statement of session ${s.pid} on ${s.node} is cancelled: its client gets error 57014.`,
+        ? button('Cancel', `The statement of session ${s.pid} on ${s.node} is cancelled: its client gets error 57014.`,
             { do: 'cancel', node: s.node, pid: s.pid },
             { go: 'Cancel the statement', stay: 'Keep it running' },
           )
         : '',
       ' ',
-      button(
-        'End',
-        `Session ${s.pid} of ${s.user} on ${s.node} is ended: its client gets error 57P01.`,
+      button('End', `Session ${s.pid} of ${s.user} on ${s.node} is ended: its client gets error 57P01.`,
         { do: 'terminate', node: s.node, pid: s.pid },
         { go: 'End the session' },
       ),
@@ -197,20 +178,15 @@ const sessionColumns = [
 ];
 
 const view = (name, caption, columns, empty) => (place, say) =>
-  list(place, name, caption, columns, teach(empty), say);
+  list(place, name, caption, columns, () => none(empty), say);
 
-export const feeds = view(
-  'shards',
-  'Changes shards',
-  shardColumns,
+export const feeds = view('shards', 'Changes shards', shardColumns,
   'No one listens to a changes feed. Try: curl -N "…/orders/_changes?feed=continuous"',
 );
 /** The lines that make an index in a database. */
 export const teachIndex = name => [
   none('There is no view. A view is a map function in a design document; asking for it builds its index:'),
-  el(
-    'pre',
-    {},
+  el('pre', {},
     [
       `curl -X PUT ${location.origin}/${encodeURIComponent(name)}/_design/by -H 'Content-Type: application/json' \\`,
       `  -d '{"views":{"customer":{"map":"function (doc) { emit(doc.customer) }"}}}'`,
@@ -222,22 +198,18 @@ export const teachIndex = name => [
 
 export const indexes = (place, say) =>
   list(place, 'indexes', 'Indexes', indexColumns, () => teachIndex('orders'), say);
-export const replications = view(
-  'replications',
-  'Replications',
-  replicationColumns,
+export const replications = view('replications', 'Replications', replicationColumns,
   'There is no replication. A document in _replicator with source and target starts one that outlives restarts.',
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
 export const sessions = (place, say) => {
   const empty = p => none('No session is open.', p.sql ? ` Try: ${psql(p.sql)} -d orders` : '');
-  const ends = [
+  return endOf([
     list(place, 'sessions', 'SQL sessions', sessionColumns, empty, say),
     eventsOf(place, 'Slow statements', 'slow_statement', p => [
       'No statement has taken longer than two seconds',
       p.since ? [' since ', el('span', { title: text(p.since) }, new Date(p.since).toLocaleString())] : '',
       '. Nodes keep this in memory.',
     ]),
-  ];
-  return () => ends.forEach(end => end());
+  ]);
 };

@@ -1,6 +1,8 @@
 // The frame of the page: navigation, the verdict on the cluster, and the current view.
-import { el, none, dim, section, link, redraw, retime, text, time, clock, badge, press, tell } from './dom.js';
-import { follow, ended, signingOut } from './source.js';
+import {
+  el, none, dim, section, link, redraw, retime, shown, speak, text, time, clock, badge, press, tell,
+} from './dom.js';
+import { follow, ended, forgetAll, signingOut } from './source.js';
 import { ask } from './actions.js';
 import { signingIn } from './signin.js';
 import { views } from './views.js';
@@ -14,16 +16,36 @@ let end = () => {},
   wrong = { verdict: null, view: null }, // what either says is not up to date
   here = location.hash, // the address that is shown
   last = null, // the verdict
-  heard = Date.now(); // when it came
+  heard = Date.now(), // when it came; Infinity if it is known why it does not
+  begun = false; // a view was shown
+
+let titled = []; // the last of entitle
+/** Names the page after how the cluster is, the view, and the node. */
+const entitle = (state, node = '') => {
+  titled = [state, node];
+  document.title = shown([state, views[where()[0]]?.[0], `Divan ${node}`].filter(Boolean).join(' · '));
+};
 
 const verdictWithin = 6000; // it is asked for every two seconds
 
+/** Says how old what is shown is. A page that is hidden is seldom up to date. */
+const date = () => {
+  const any = wrong.verdict ?? wrong.view,
+    good = !ended() && any === null;
+  redraw(status,
+    ended()
+      ? 'signed out'
+      : !good
+        ? `not up to date: ${any}`
+        : document.hidden && last
+          ? ['as of ', time(last.now)]
+          : 'live ●',
+  );
+  status.classList.toggle('lost', !good);
+};
 const say = (who, problem) => {
   wrong[who] = problem;
-  const any = wrong.verdict ?? wrong.view;
-  const now = ended() ? 'signed out' : any === null ? 'live ●' : `not up to date: ${any}`;
-  if (status.textContent !== now) status.textContent = now;
-  status.classList.toggle('lost', now !== 'live ●');
+  date();
 };
 
 /** The address: '#/databases/orders?state=x' is ['databases', ['orders'], {state: 'x'}]. */
@@ -39,21 +61,31 @@ const where = () => {
   return [name, rest, query || ''];
 };
 
-const show = () => {
-  const [name, rest, query] = where();
+/** What is asked is about the page that is left. */
+const unasked = () => document.querySelectorAll('dialog[open]').forEach(d => d.close());
+
+/** Ends the view, and shows something in its place. */
+const leave = (...instead) => {
   end();
-  // What is asked is about the page that is left.
-  document.querySelectorAll('dialog[open]').forEach(d => d.close());
+  end = () => {};
+  unasked();
+  place.replaceChildren(...instead);
+};
+
+const show = () => {
+  begun = true;
+  const [name, rest, query] = where();
+  leave();
   wrong.view = null;
+  if (!document.querySelector('.told')) speak(''); // it was about the view that is left
   here = location.hash;
-  place.replaceChildren();
+  entitle(...titled);
   nav.replaceChildren(
     ...Object.entries(views).map(([key, [title]]) =>
       el('a', { href: `#/${key}`, 'aria-current': key === name ? 'page' : null }, title),
     ),
   );
   if (!Object.hasOwn(views, name)) {
-    end = () => {};
     place.append(section(name, none('There is no such view. ', link([''], 'Overview'), ' shows how the cluster is.')));
     return;
   }
@@ -70,12 +102,13 @@ const from = () =>
 const judge = o => {
   last = o;
   heard = Date.now();
-  redraw(verdict, badge(o.worst || o.state, text(o.text)), dim(` · asked ${text(o.node)}`));
-  redraw(
-    who,
-    o.user ? el('details', {}, el('summary', { title: 'who is signed in' }, text(o.user)), press('Sign out', leaves)) : '',
+  date();
+  redraw(verdict, badge(o.worst || o.state, o.text), dim(` · asked ${o.node}`));
+  redraw(who,
+    o.user ? el('details', {}, el('summary', { title: 'who is signed in' }, o.user), press('Sign out', leaves)) : '',
   );
-  document.title = `${o.state === 'ok' || o.state === 'working' ? '' : `${o.state} · `}Divan ${text(o.node)}`;
+  entitle(o.state === 'ok' || o.state === 'working' ? '' : o.state, o.node);
+  if (!begun) show(); // not before it is known who is signed in: it may have what somebody else typed
 };
 
 /** The address of a node's console, or null if it listens on all addresses of its machine. */
@@ -93,8 +126,7 @@ const consoleOf = http => {
 const lose = (problem, silent) => {
   const name = last ? text(last.node) : 'This node',
     others = last ? last.others || [] : [];
-  redraw(
-    verdict,
+  redraw(verdict,
     badge('failed', silent ? `${name} does not answer` : `${name} cannot say how the cluster is: ${text(problem)}`),
     from(),
     others.length
@@ -102,7 +134,7 @@ const lose = (problem, silent) => {
           'Open the console of another node: ',
           others.map((n, i) => {
             const url = consoleOf(n.http);
-            return [i ? ', ' : '', url ? el('a', { href: url }, text(n.name)) : text(n.name)];
+            return [i ? ', ' : '', url ? el('a', { href: url }, n.name) : n.name];
           }),
           '.'
         ]
@@ -110,21 +142,21 @@ const lose = (problem, silent) => {
         ? 'See whether its process runs and its machine can be reached, or open the console of another node.'
         : '',
   );
-  document.title = `no answer · Divan ${last ? name : ''}`;
+  entitle('no answer', last ? name : '');
 };
 
 /** Says that what is known is old, while the node is asked again. */
 const doubt = () => {
-  redraw(verdict, badge('pending', `Asking ${text(last.node)} again`), from());
+  redraw(verdict, badge('pending', `Asking ${last.node} again`), from());
 };
 
 /** Signs out, and shows nothing of what was shown. */
 const signOut = async () => {
   if (!(await signingOut()))
     return 'The session is ended, but this browser keeps a name and a password and sends them: close all its windows.';
-  end();
-  end = () => {};
-  place.replaceChildren(none('You are signed out. '));
+  leave(none('You are signed out. '));
+  forgetAll();
+  place.hidden = false;
   window.addEventListener('signedin', show, { once: true });
   return 'You are signed out.';
 };
@@ -133,29 +165,38 @@ const leaves = () => {
   else signOut().then(tell, e => tell(e.message));
 };
 
+// Edits stay below the cover, for the same user.
 window.addEventListener('signedout', () => {
+  const user = last ? text(last.user) : '',
+    again = press('Sign in again', () => signingIn(user, losing()), { class: 'main' }),
+    focused = document.activeElement.closest('main, dialog, #who');
+  unasked();
+  place.hidden = true;
   redraw(who);
-  redraw(
-    verdict,
-    badge('failed', 'Your session has ended'),
-    from(),
-    el('button', { class: 'main', click: () => signingIn(last ? text(last.user) : '') }, 'Sign in again'),
-  );
-  document.title = 'signed out · Divan';
+  redraw(verdict, badge('failed', 'Your session has ended'), ', and this page is covered. ', again);
+  if (focused) again.focus();
+  entitle('signed out');
   say('verdict', null);
 });
 window.addEventListener('signedin', () => {
   heard = Date.now(); // what follows the verdict asks for it now
+  place.hidden = false;
   say('verdict', null);
+});
+window.addEventListener('otheruser', ({ detail: [before, now] }) => {
+  const lost = losing();
+  leave();
+  forgetAll();
+  show();
+  tell(`${now} is signed in now.${lost ? ` What ${before} had not saved is dropped.` : ''}`);
 });
 /** What is lost if the view is left, as the label and the question for ask, or nothing. */
 const losing = () => end.losing && end.losing();
 
 /** Goes to an address although something is lost. */
-const leave = hash =>
+const go = hash =>
   ask(...losing(), () => {
-    end();
-    end = () => {};
+    leave();
     if (location.hash === hash) show();
     else location.hash = hash;
   });
@@ -173,7 +214,7 @@ window.addEventListener('hashchange', () => {
   if (losing()) {
     if (wanted === at()) return;
     history.pushState(null, '', at() || '#/');
-    leave(wanted);
+    go(wanted);
     return;
   }
   show();
@@ -184,13 +225,14 @@ document.addEventListener('click', e => {
   if (!a || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || !losing()) return;
   if (a.getAttribute('href') === at()) return;
   e.preventDefault();
-  leave(a.getAttribute('href'));
+  go(a.getAttribute('href'));
 });
 window.addEventListener('beforeunload', e => {
   if (losing()) e.preventDefault();
 });
 document.addEventListener('visibilitychange', () => {
   heard = Date.now(); // a hidden page asks seldom
+  date();
 });
 setInterval(() => {
   retime();
@@ -199,16 +241,16 @@ setInterval(() => {
   lose(problem, true);
   say('verdict', problem);
 }, 1000);
-follow(
-  'verdict',
-  {},
-  judge,
+follow('verdict', {}, judge,
   (problem, e) => {
     if (ended()) return;
     if (e?.old) doubt();
-    else if (problem !== null) lose(problem, e.silent);
+    else if (problem !== null) {
+      heard = Infinity;
+      lose(problem, e.silent);
+      if (!begun && !e.silent) show();
+    }
     say('verdict', problem);
   },
   true,
 );
-show();

@@ -8,21 +8,20 @@ import { plotsOf, range } from './plots.js';
 
 const one = (n, series) => [
   section(
-    text(n.name),
+    n.name,
     facts([
-      ['State', badge(n.given_up ? 'failed' : n.state, text(n.text))],
+      ['State', badge(n.given_up ? 'failed' : n.state, n.text)],
       ['Started', n.started ? time(n.started) : ''],
+      ['Gone', n.gone_since ? time(n.gone_since) : ''],
       ['Last answer', n.last_answer ? time(n.last_answer) : ''],
       ...['Version', 'Engine', 'HTTP', 'SQL', 'Gossip'].map(k => [k, text(n[k.toLowerCase()])]),
       ['Roles', (n.roles || []).join(', ')],
       ['Clock', n.skew ? `${n.skew} s ahead` : ''],
-      ['Store', text(n.store)],
-      ['Log', n.log_until ? `${text(n.log_level)} until ${clock(n.log_until).slice(0, 8)}, by an operator` : ''],
+      ['Store', n.store],
+      ['Log', n.log_until ? `${n.log_level} until ${clock(n.log_until).slice(0, 8)}, by an operator` : ''],
     ]),
     (n.reasons || []).length
-      ? el(
-          'ul',
-          { class: 'attention' },
+      ? el('ul', { class: 'attention' },
           n.reasons.map(r => el('li', { class: 'error' }, text(r))),
         )
       : '',
@@ -30,20 +29,14 @@ const one = (n, series) => [
       link(['actors'], 'actors', { search: n.name }),
       link(['sessions'], 'sessions', { search: n.name }),
       n.state === 'gone'
-        ? button('Forget', `${n.name} is removed from the lists of all nodes. If it comes back it is a member again.`, {
-            do: 'forget',
-            member: n.name,
-          })
+        ? button('Forget', `${n.name} is removed from the lists of all nodes. If it comes back it is a member again.`,
+            { do: 'forget', member: n.name })
         : '',
-      n.state === 'ok' || n.state === 'degraded'
+      /^(ok|degraded|unavailable)$/.test(n.state)
         ? [
-            button('Log more', `${n.name} writes debug lines to its log for ten minutes.`, {
-              do: 'log_level',
-              level: 'debug',
-              node: n.name,
-            }),
-            button(
-              'Drain',
+            button('Log more', `${n.name} writes debug lines to its log for ten minutes.`,
+              { do: 'log_level', level: 'debug', node: n.name }),
+            button('Drain',
               `${n.name} gives its changes shards and jobs to other nodes, and /readyz says that it is not ready. ` +
                 'It still answers, until it is restarted.',
               { do: 'drain', node: n.name },
@@ -53,11 +46,8 @@ const one = (n, series) => [
     ),
   ),
   n.now && series
-    ? section(
-        'Now',
-        el(
-          'div',
-          { class: 'tiles' },
+    ? section('Now',
+        el('div', { class: 'tiles' },
           series
             .filter(s => s.name in n.now)
             .map(({ name, title, unit }) =>
@@ -84,8 +74,7 @@ export const nodes = (place, say, [name]) => {
       place.append(bar(el('h2', {}, 'Plots'), range(running.again)), tiles);
     }
     if (found) series ||= await read('series').catch(() => null);
-    redraw(
-      body,
+    redraw(body,
       name === undefined
         ? section('Nodes', nodeTable(s.nodes, () => draw(s)))
         : found

@@ -1,6 +1,7 @@
 // The first screen: is all well, what is not, and how much is going on.
 import {
-  el, none, dim, section, text, time, count, plural, measure, badge, link, duration, psql, redraw, toDatabase, toNode,
+  el, none, dim, section, text, time, count, plural, measure, badge, link, duration, psql, redraw, endOf, toDatabase,
+  toNode,
 } from './dom.js';
 import { given, note } from './address.js';
 import { follow } from './source.js';
@@ -12,21 +13,17 @@ import { storyLines, eventColumns } from './stories.js';
 const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflicts', 'http_failed'];
 
 const attention = a =>
-  el(
-    'li',
-    { class: a.severity, key: a.story ? `${a.story.id} ${text(a.node)}` : `${a.node} ${a.text}` },
+  el('li', { class: a.severity, key: a.story ? `${a.story.id} ${a.node}` : `${a.node} ${a.text}` },
     a.story
-      ? el(
-          'details',
-          {},
-          el('summary', {}, text(a.text), ' ', dim(time(a.since))),
+      ? el('details', {},
+          el('summary', {}, a.text, ' ', dim(time(a.since))),
           storyLines(a.story),
         )
       : [
-          text(a.text),
-          a.node ? dim(` · ${text(a.node)}`) : '',
+          a.text,
+          a.node ? dim(` · ${a.node}`) : '',
           a.since ? [' ', dim(time(a.since))] : '',
-          a.link ? [' ', el('a', { href: `#/${text(a.link)}` }, 'show')] : '',
+          a.link ? [' ', el('a', { href: `#/${a.link}` }, 'show')] : '',
         ],
   );
 
@@ -37,16 +34,15 @@ const number = (what, n) => link([what], n === null ? `unknown number of ${what}
 
 const value = (n, name) => (n.now || {})[name];
 const now = (n, name, unit) => measure(value(n, name), unit);
-const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.name)}: ${what}`, unit), now(n, name, unit)];
+const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${n.name}: ${what}`, unit), now(n, name, unit)];
 const gauge = (title, sort, extra, cell = n => now(n, sort, '')) =>
   num(title, cell, sort, extra);
 const room = (title, sort, extra) => gauge(title, sort, extra, n => (value(n, sort) ? now(n, sort, 'B') : '–'));
 
 const nodeColumns = [
   col('Node', n => [toNode(n.name), n.self ? dim(' asked') : ''], 'name'),
-  col('State', n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : text(n.text)), 'state'),
-  col(
-    'Up',
+  col('State', n => badge(n.given_up ? 'failed' : n.state, n.state === 'ok' ? 'works' : n.text), 'state'),
+  col('Up',
     n =>
       n.started ? el('span', { title: text(n.started) }, duration((Date.now() - Date.parse(n.started)) / 1000)) : '',
     'started',
@@ -58,7 +54,7 @@ const nodeColumns = [
   gauge('Processors', 'cpu', false, n => drawn(n, 'cpu', 'processors in use', '')),
   room('Memory', 'resident'),
   room('Disk left', 'disk_free', true),
-  col('Version', n => el('span', { class: 'short' }, text(n.version)), 'version', true),
+  col('Version', n => el('span', { class: 'short' }, n.version), 'version', true),
 ];
 
 /** The table of nodes, sorted as the address says. A click on a column changes that, and calls again. */
@@ -68,21 +64,19 @@ export const nodeTable = (nodes, again) => {
     column = nodeColumns.find(c => c.sort === sort),
     of = n => n[sort] ?? value(n, sort) ?? -Infinity,
     rows = column ? [...nodes].sort((a, b) => ((of(a) > of(b)) - (of(a) < of(b))) * (desc ? -1 : 1)) : nodes;
-  const by = c => {
-    note({ sort: c, desc: (c === sort ? !desc : nodeColumns.find(k => k.sort === c).number) && 'true' });
+  const by = (sort, desc) => {
+    note({ sort, desc: desc && 'true' });
     again();
   };
   return table('Nodes', nodeColumns, rows, { sort, desc, by });
 };
 
 const tasks = list =>
-  table(
-    'Builds and compactions',
+  table('Builds and compactions',
     [
       col('Database', t => toDatabase(t.database)),
       col('What', t => text(t.design || t.type.replaceAll('_', ' ')) + (t.shard ? ` · shard ${t.shard}` : '')),
-      col(
-        'Progress',
+      col('Progress',
         t => [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`],
       ),
       num('Documents', t => count(t.done) + (t.total ? ` of ${count(t.total)}` : ''), '', true),
@@ -94,12 +88,9 @@ const tasks = list =>
   );
 
 const empty = sql =>
-  section(
-    'How to begin',
+  section('How to begin',
     el('p', {}, 'There is no database yet. These lines make one, with a document and a view:'),
-    el(
-      'pre',
-      {},
+    el('pre', {},
       [
         `curl -X PUT ${location.origin}/orders`,
         `curl -X PUT ${location.origin}/orders/1 -d '{"customer":"anna","total":12}'`,
@@ -112,23 +103,18 @@ const empty = sql =>
 
 export const overview = (place, say) => {
   const tiles = el('div', { class: 'tiles' }),
-    body = el('div', {});
+    body = el('div');
   place.append(tiles, body);
   const running = plotsOf([[tiles, series]]);
-  const stop = follow(
-    'overview',
-    {},
+  const stop = follow('overview', {},
     function draw(o) {
-      redraw(
-        body,
+      redraw(body,
         told('Needs attention', o.attention),
         section('Nodes', nodeTable(o.nodes, () => draw(o))),
         o.tasks.length ? section('Under way', tasks(o.tasks)) : '',
         o.databases === 0 && o.state !== 'failed'
           ? empty((o.nodes.find(n => n.self) || {}).sql)
-          : el(
-              'p',
-              { class: 'dim' },
+          : el('p', { class: 'dim' },
               number('databases', o.databases),
               ' · ',
               number('jobs', o.jobs && Object.values(o.jobs).reduce((a, b) => a + b, 0)),
@@ -136,18 +122,12 @@ export const overview = (place, say) => {
               o.read ? [' · last read ', time(o.read), ': the store does not answer now'] : '',
             ),
         told('Lately', o.lately),
-        section(
-          'Last events',
-          o.events.length
-            ? table('Last events', eventColumns, o.events)
-            : none('Nothing has happened yet.'),
+        section('Last events',
+          o.events.length ? table('Last events', eventColumns, o.events) : none('Nothing has happened yet.'),
         ),
       );
     },
     say,
   );
-  return () => {
-    running.stop();
-    stop();
-  };
+  return endOf([running.stop, stop]);
 };

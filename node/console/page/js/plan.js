@@ -1,26 +1,10 @@
 // A plan as a tree, from EXPLAIN (FORMAT JSON).
 import { el, dim, text, count } from './dom.js';
 
-const shown = new Set([
-  'Node Type',
-  'Relation Name',
-  'Schema',
-  'CTE Name',
-  'Alias',
-  'Join Type',
-  'Parent Relationship',
-  'Subplan Name',
-  'Parallel Aware',
-  'Async Capable',
-  'Plans',
-  'Startup Cost',
-  'Total Cost',
-  'Plan Rows',
-  'Plan Width',
-  'Actual Rows',
-  'Actual Loops',
-  'Rows Examined',
-]);
+const shown = new Set(
+  ('Node Type,Relation Name,Schema,CTE Name,Alias,Join Type,Parent Relationship,Subplan Name,Parallel Aware,Plans,' +
+    'Async Capable,Startup Cost,Total Cost,Plan Rows,Plan Width,Actual Rows,Actual Loops,Rows Examined').split(','),
+);
 
 /** The unit of a fact, which Postgres' JSON leaves out. */
 const unit = (k, v) =>
@@ -53,20 +37,14 @@ const node = (p, top) => {
     expected = `about ${count(p['Plan Rows'])}`,
     rows = ran ? `${count(p['Actual Rows'])} rows${runs}, ${expected} expected` : `${expected} rows`;
   const examined = p['Rows Examined'] > p['Actual Rows'] ? `, ${count(p['Rows Examined'])} examined` : '';
-  return el(
-    'li',
-    {},
-    el(
-      'div',
-      { class: 'step' },
+  return el('li', {},
+    el('div', { class: 'step' },
       el('b', {}, text(title(p))),
       ' ',
       dim(`${rows}${examined} · cost ${count(p['Total Cost'])}`),
       el('progress', { max: 100, value: share, 'aria-label': ran ? 'rows, against the most' : 'share of the cost' }),
       facts.length
-        ? el(
-            'ul',
-            { class: 'facts' },
+        ? el('ul', { class: 'facts' },
             facts.map(([k, v]) =>
               el('li', {}, dim(`${k}: `), Array.isArray(v) ? v.map(text).join(', ') : text(v), unit(k, v)),
             ),
@@ -74,9 +52,7 @@ const node = (p, top) => {
         : '',
     ),
     (p.Plans || []).length
-      ? el(
-          'ul',
-          {},
+      ? el('ul', {},
           p.Plans.map(c => node(c, top)),
         )
       : '',
@@ -89,9 +65,7 @@ export const planTree = source => {
   const ran = top.Plan['Actual Rows'] !== undefined;
   return [
     el('ul', { class: 'plan' }, node(top.Plan, most(top.Plan))),
-    el(
-      'p',
-      { class: 'dim' },
+    el('p', { class: 'dim' },
       [
         ran ? 'bars: rows handled, against the step with most' : 'bars: share of the expected cost',
         ...facts.map(([k, v]) => `${k} ${text(v)}${unit(k, v)}`),

@@ -1,5 +1,5 @@
 // Values over time, drawn as SVG.
-import { el, text, measure, clock, speak } from './dom.js';
+import { el, measure, clock, shown, speak } from './dom.js';
 
 const ns = 'http://www.w3.org/2000/svg';
 export const svg = (name, props) => {
@@ -66,10 +66,10 @@ const fresh = 2; // steps: a value before is not that of now, and nodes have not
 const hovered = new Set(); // of the plots on the page: they show the same moment
 
 /** Says since when a sum has nodes that began later than others: what a node measured is lost when it ends. */
-const joined = (nodes, clock) => {
+const joined = (nodes, at) => {
   const first = nodes.map(n => n.values.findIndex(v => v !== null));
   const begin = Math.min(...first.filter(i => i >= 0));
-  const late = nodes.flatMap((n, k) => (first[k] > begin + fresh ? [`${text(n.node)} since ${clock(first[k])}`] : []));
+  const late = nodes.flatMap((n, k) => (first[k] > begin + fresh ? [`${n.node} since ${at(first[k])}`] : []));
   return late.length ? `with ${late.join(', ')}` : '';
 };
 
@@ -101,21 +101,18 @@ export const plot = (p, start, step, names) => {
     last = count - 1 - newest <= fresh ? newest : -1,
     value = el('b'),
     said = el('span', { class: 'dim' });
-  const before =
-    newest === last
-      ? ''
-      : `last ${measure(p.all[newest], p.unit)} at ${clock((start + newest * step) * 1000).slice(0, 8)}`;
-  const note = [before, p.how === 'sum' ? joined(p.nodes, i => clock((start + i * step) * 1000).slice(0, 8)) : '']
-    .filter(Boolean)
-    .join(' · ');
+  const second = i => clock((start + i * step) * 1000).slice(0, 8),
+    before = newest === last ? '' : `last ${measure(p.all[newest], p.unit)} at ${second(newest)}`,
+    most = newest < 0 ? '' : `at most ${measure(top > 1e-9 ? top : 0, p.unit)}`,
+    note = [most, before, p.how === 'sum' ? joined(p.nodes, second) : ''].filter(Boolean).join(' · ');
   const show = i => {
     const at = i === null ? last : i;
     mark.setAttribute('x1', i === null ? -1 : (i * w) / Math.max(1, count - 1));
     mark.setAttribute('x2', mark.getAttribute('x1'));
     value.textContent = measure(at < 0 ? null : p.all[at], p.unit);
     const each =
-      i !== null && p.nodes.length > 1 ? p.nodes.map(n => `${text(n.node)} ${measure(n.values[i], p.unit)}`) : [];
-    said.textContent = i === null ? note : [clock((start + i * step) * 1000), ...each].join(' · ');
+      i !== null && p.nodes.length > 1 ? p.nodes.map(n => `${n.node} ${measure(n.values[i], p.unit)}`) : [];
+    said.textContent = shown(i === null ? note : [clock((start + i * step) * 1000), ...each].join(' · '));
   };
   show(null);
   const tell = i => {
@@ -138,5 +135,5 @@ export const plot = (p, start, step, names) => {
     tell((at = Math.max(0, Math.min(count - 1, at + (k.key === 'ArrowLeft' ? -1 : 1)))));
     speak(`${value.textContent} · ${said.textContent}`);
   });
-  return el('div', { class: 'tile plot' }, el('span', {}, text(p.title)), value, e, said);
+  return el('div', { class: 'tile plot' }, el('span', {}, p.title), value, e, said);
 };

@@ -1,5 +1,5 @@
 // Plots of all series over a range of time, and of some series in other views.
-import { el, dim, bar, section, text } from './dom.js';
+import { el, select, dim, bar, section, text } from './dom.js';
 import { read, ended, later, onReturn } from './source.js';
 import { colour, plot } from './plot.js';
 import { given, note } from './address.js';
@@ -88,18 +88,13 @@ export const range = change => {
   const noted = () => note({ span: span === 900 ? '' : span });
   told();
   noted();
-  return el(
-    'select',
-    {
-      'aria-label': 'Range of time',
-      change: e => {
-        span = Number(e.target.value);
-        noted();
-        change();
-      },
-    },
-    Object.entries(spans).map(([v, n]) => el('option', { value: v, selected: Number(v) === span }, `last ${n}`)),
-  );
+  const spanned = ([v, n]) => [v, `last ${n}`],
+    choice = select('Range of time', Object.entries(spans).map(spanned), String(span), () => {
+      span = Number(choice.value);
+      noted();
+      change();
+    });
+  return choice;
 };
 
 const groups = [

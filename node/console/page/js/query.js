@@ -1,6 +1,6 @@
 // A box for SQL: completion, results, plans, charts and downloads.
-import { el, press, bar, section, text, count, plural, link, to, typing } from './dom.js';
-import { read, sql } from './source.js';
+import { el, press, bar, section, tooled, text, count, plural, link, to, typing, speak, tell, warn } from './dom.js';
+import { hold, read, sql, stored } from './source.js';
 import { completion } from './completion.js';
 import { grid, download } from './results.js';
 import { planTree } from './plan.js';
@@ -18,21 +18,6 @@ const most = 10000,
   longestDraft = 100000,
   undone = '40000'; // the code of a notice that what was written is not stored
 
-const stored = key => {
-  try {
-    return JSON.parse(sessionStorage.getItem(key)) || [];
-  } catch {
-    return [];
-  }
-};
-const hold = (key, list) => {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(list));
-    return true;
-  } catch {
-    return false; // without memory
-  }
-};
 const past = () => stored(kept);
 /** Keeps a statement in the list, at a place of it: the first one is offered where nothing was typed. */
 const remember = (s, at = 0) => {
@@ -56,13 +41,11 @@ const trouble = (e, source) => {
     at = e.position ? e.position - 1 : -1;
   const from = at < 0 ? 0 : chars.lastIndexOf('\n', at - 1) + 1,
     to = at < 0 ? 0 : (i => (i < 0 ? chars.length : i))(chars.indexOf('\n', at));
-  return el(
-    'div',
-    { role: 'alert' },
+  return el('div', { role: 'alert' },
     el('p', { class: 'bad' }, e.code ? `${e.code}: ${e.message}` : e.message),
     at < 0 ? '' : el('pre', {}, chars.slice(from, to).join('') + '\n' + ' '.repeat(Math.max(0, at - from)) + '↑'),
-    e.detail ? el('p', {}, text(e.detail)) : '',
-    e.hint ? el('p', { class: 'dim' }, text(e.hint)) : '',
+    e.detail ? el('p', {}, e.detail) : '',
+    e.hint ? el('p', { class: 'dim' }, e.hint) : '',
   );
 };
 
@@ -84,18 +67,11 @@ export const query = (place, say, [name], search) => {
     address = location.hash;
   const database = el('input', {
     value: name ?? ((given === null && stored(lastKey)[0]) || 'divan'),
-    list: 'databases',
-    'aria-label': 'Database',
-    placeholder: 'database',
-    autocomplete: 'off',
+    list: 'databases', 'aria-label': 'Database', placeholder: 'database', autocomplete: 'off',
   });
   const names = el('datalist', { id: 'databases' });
   const box = el('textarea', {
-    class: 'editor',
-    rows: 8,
-    spellcheck: 'false',
-    autocapitalize: 'off',
-    'aria-label': 'SQL',
+    class: 'editor', rows: 8, spellcheck: 'false', autocapitalize: 'off', 'aria-label': 'SQL',
     placeholder: 'SELECT … (Ctrl+Enter runs it)',
   });
   const typed = stored(drafts).find(([d]) => d === database.value)?.[1];
@@ -123,7 +99,7 @@ export const query = (place, say, [name], search) => {
   const offers = el('div', { class: 'offers', role: 'listbox', 'aria-label': 'Completions' });
   const said = el('span', { role: 'status', class: 'dim' }),
     out = el('div');
-  const stop = el('button', { disabled: true, click: () => running && running.abort() }, 'Cancel');
+  const stop = press('Cancel', () => running && running.abort(), { disabled: true });
 
   /** Runs what is selected, or all, or asks for its plan. */
   const run = async (show, { explain = '', rows = 1000 } = {}) => {
@@ -152,7 +128,7 @@ export const query = (place, say, [name], search) => {
       notices = (soFar, those = () => true) =>
         soFar.notices
           .filter(those)
-          .map(n => el('p', n.code === undone ? { class: 'warn', role: 'alert' } : { class: 'dim' }, text(n.message)));
+          .map(n => el('p', n.code === undone ? { class: 'warn', role: 'alert' } : { class: 'dim' }, n.message));
     let soFar = { results: [], notices: [] },
       drawn = 0;
     const timer = setInterval(() => {
@@ -166,18 +142,15 @@ export const query = (place, say, [name], search) => {
       }
     }, 500);
     try {
-      const found = await sql(database.value, source, {
-        rows,
-        explain,
-        signal: mine.signal,
-        take: s => {
-          soFar = s;
-        },
-      });
+      const take = s => {
+        soFar = s;
+      };
+      const found = await sql(database.value, source, { rows, explain, signal: mine.signal, take });
       if (stopped || running !== mine) return;
       said.textContent = took();
-      const more = found.more && el('p', { class: 'warn' }, `${found.more} ${all}`);
+      const more = found.more && warn(`${found.more} ${all}`);
       out.replaceChildren(...notices(found), more, show(found));
+      speak(found.more);
     } catch (e) {
       if (stopped || running !== mine) return;
       const cancelled = e.name === 'AbortError';
@@ -187,7 +160,7 @@ export const query = (place, say, [name], search) => {
         show === results ? results(soFar) : '',
         cancelled ? '' : trouble(e, source),
         ...notices(soFar, n => n.code === undone),
-        (cancelled || e.silent) && soFar.results.some(r => r.done) ? el('p', { class: 'warn' }, cutOff) : '',
+        (cancelled || e.silent) && soFar.results.some(r => r.done) ? warn(cutOff) : '',
       );
     } finally {
       clearInterval(timer);
@@ -201,8 +174,12 @@ export const query = (place, say, [name], search) => {
   /** more: there are more rows than were read. */
   const result = (r, more) => {
     const n = plural(r.rows.length, 'row'),
-      file = kind => press(more ? `${kind} of these ${n}` : kind, () => download(r, kind.toLowerCase()));
-    return r.columns.length === 0
+      file = kind =>
+        press(more ? `${kind} of these ${n}` : kind, () => {
+          download(r, kind.toLowerCase());
+          tell(`${n} downloaded as ${kind}.`);
+        });
+    return !r.columns.length && !r.rows.length
       ? section('Done', el('p', {}, el('code', {}, r.done)))
       : section(
           r.done || (more ? `The first ${n}` : n),
@@ -253,16 +230,13 @@ export const query = (place, say, [name], search) => {
     }
   });
   place.append(
-    el(
-      'section',
-      { 'aria-label': 'SQL' },
-      bar(el('h2', {}, 'SQL'), el('label', {}, 'in ', database), names, earlier, link(['sessions'], 'sessions')),
+    tooled('SQL', [el('label', {}, 'in ', database), names, earlier, link(['sessions'], 'sessions')],
       box,
       offers,
       bar(
-        el('button', { class: 'main', click: () => run(results) }, 'Run'),
+        press('Run', () => run(results), { class: 'main' }),
         press('Explain', () => run(plan, { explain: 'plan' })),
-        el('button', { title: 'Runs the statement too', click: () => run(plan, { explain: 'run' }) }, 'Explain and run'),
+        press('Explain and run', () => run(plan, { explain: 'run' }), { title: 'Runs the statement too' }),
         press(`Run, up to ${count(most)} rows`, () => run(results, { rows: most })),
         stop,
         said,

@@ -1,16 +1,17 @@
 // What nodes say about their store and their JavaScript, and the settings in force.
 import {
   el, none, dim, bar, section, text, time, known, count, bytes, measure, duration, badge, redraw, bad, toDatabase,
-  toNode,
+  toNode, warn, endOf,
 } from './dom.js';
 import { follow } from './source.js';
 import { table, list, col, num } from './table.js';
 import { plotsOf, range } from './plots.js';
 import { button } from './actions.js';
 
-const absent = s => (s.absent || []).map(a => el('p', { class: 'warn' }, `without ${text(a.node)}: ${text(a.reason)}`));
+const absent = s => (s.absent || []).map(a => warn(`without ${a.node}: ${a.reason}`));
 const ofNode = { title: 'Node', cell: s => toNode(s.node) };
-const ms = v => measure(v, 'ms');
+const ms = v => measure(v, 'ms'),
+  rate = v => measure(v, '/s');
 
 /** A view of something that each node says, with plots above. */
 const ofNodes = (name, series, show) => (place, say) => {
@@ -18,55 +19,37 @@ const ofNodes = (name, series, show) => (place, say) => {
     body = el('div');
   const running = plotsOf([[tiles, series]]);
   place.append(bar(range(running.again)), tiles, body);
-  const stop = follow(
-    name,
-    {},
-    s => {
-      redraw(body, absent(s), show(s.nodes, s));
-    },
-    say,
-  );
-  return () => {
-    running.stop();
-    stop();
-  };
+  return endOf([running.stop, follow(name, {}, s => redraw(body, absent(s), show(s.nodes, s)), say)]);
 };
 
 /** What FoundationDB says about itself. @param {import('./types.js').StoreCluster} c */
 const foundation = c => {
   const rows = [
-    [
-      'State',
+    ['State',
       c.available
         ? badge(c.health === 'healthy' ? 'ok' : 'degraded', text(c.description || c.health || 'it answers'))
         : badge('failed', 'the database is not available'),
     ],
-    [
-      'Machines',
+    ['Machines',
       `${count(c.machines)} with ${count(c.processes)} processes, ` +
         `${count(c.reachable)} of ${count(c.coordinators)} coordinators reached`,
     ],
-    ['Redundancy', [text(c.redundancy), dim(` engine ${text(c.engine)}`)]],
-    [
-      'May fail',
+    ['Redundancy', [c.redundancy, dim(` engine ${c.engine}`)]],
+    ['May fail',
       `${known(c.spare_data, count)} without loss of data, ${known(c.spare_access, count)} without loss of access`,
     ],
-    [
-      'Size',
+    ['Size',
       `${known(c.data, bytes)} in ${known(c.disk, bytes)} of files, ${known(c.free, bytes)} left on the fullest server`,
     ],
     ['Moving between servers', known(c.moving, bytes)],
     ['Latency', `start ${known(c.start, ms)}, read ${known(c.read, ms)}, commit ${known(c.commit, ms)}`],
-    [
-      'Transactions',
-      `${known(c.started, v => measure(v, '/s'))} started, ${known(c.committed, v => measure(v, '/s'))} committed, ` +
-        `${known(c.conflicted, v => measure(v, '/s'))} in conflict`,
+    ['Transactions',
+      `${known(c.started, rate)} started, ${known(c.committed, rate)} committed, ${known(c.conflicted, rate)} in conflict`,
     ],
-    ['Limited by', [text(c.limit), c.lag ? el('span', { class: 'warn' }, ` ${duration(c.lag)} behind`) : '']],
+    ['Limited by', [c.limit, c.lag ? el('span', { class: 'warn' }, ` ${duration(c.lag)} behind`) : '']],
     ...(c.messages || []).map(m => ['It says', el('span', { class: 'warn' }, text(m))]),
   ].filter(([, v]) => v !== '–');
-  return section(
-    'FoundationDB',
+  return section('FoundationDB',
     table('FoundationDB', [{ title: 'What', cell: r => r[0] }, { title: 'How it is', cell: r => r[1] }], rows),
     el('p', { class: 'dim' }, 'as of ', time(c.at), '; more with fdbcli --exec "status details"'),
   );
@@ -87,15 +70,13 @@ const waiting = nodes => {
 };
 
 const toCompact = rows =>
-  table(
-    'Databases to compact',
+  table('Databases to compact',
     [
       col('Database', d => toDatabase(d.database)),
       num('Revisions', d => count(d.bodies)),
       num('Size', d => bytes(d.bytes)),
       num('Oldest', d => duration(d.oldest)),
-      col(
-        'Actions',
+      col('Actions',
         d =>
           d.asked
             ? dim('asked for')
@@ -113,19 +94,16 @@ export const storage = ofNodes(
   ['commit_p50', 'commit_p99', 'commits', 'conflicts', 'retries', 'disk_free'],
   (nodes, all) => [
     all.cluster ? foundation(all.cluster) : '',
-    all.cluster_unknown ? el('p', { class: 'warn' }, `FoundationDB says nothing: ${text(all.cluster_unknown)}`) : '',
-    section(
-      'Stores',
-      table(
-        'Stores',
+    all.cluster_unknown ? warn(`FoundationDB says nothing: ${all.cluster_unknown}`) : '',
+    section('Stores',
+      table('Stores',
         [
           ofNode,
-          col('Engine', s => text(s.engine)),
-          col(
-            'State',
+          col('Engine', s => s.engine),
+          col('State',
             s =>
               s.error
-                ? badge('failed', text(s.error))
+                ? badge('failed', s.error)
                 : s.reasons.length
                   ? s.reasons.map(r => el('div', {}, badge('degraded', text(r))))
                   : badge('ok', 'answers'),
@@ -141,24 +119,20 @@ export const storage = ofNodes(
         nodes,
       ),
     ),
-    section(
-      'Compaction',
-      table(
-        'Compaction',
+    section('Compaction',
+      table('Compaction',
         [
           ofNode,
-          col(
-            'Runs',
+          col('Runs',
             s => [s.compaction.auto ? 'by itself' : 'when asked', dim(` · ${count(s.compaction.runs)} runs`)],
           ),
           num('Removed', s => `${count(s.compaction.bodies)} revisions, ${bytes(s.compaction.bytes)}`),
           num('Known to wait', s => `${count(s.compaction.queue)} revisions`),
-          col(
-            'Last failure',
+          col('Last failure',
             s =>
               s.compaction.last_error
                 ? [
-                    bad(text(s.compaction.last_error)),
+                    bad(s.compaction.last_error),
                     ' ',
                     s.compaction.last_at ? time(s.compaction.last_at) : '',
                   ]
@@ -175,10 +149,8 @@ export const storage = ofNodes(
 const limits = { time: 'too long', memory: 'too much memory', stack: 'too deep', rows: 'too many rows' };
 
 export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', 'indexed_docs', 'index_rows'], nodes => [
-  section(
-    'JavaScript',
-    table(
-      'JavaScript',
+  section('JavaScript',
+    table('JavaScript',
       [
         ofNode,
         num('Runtimes', s => [`${count(s.runtimes)} of ${count(s.most)}`, dim(`, ${count(s.idle)} idle`)]),
@@ -186,8 +158,7 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
         num('Paused', s => count(s.paused), '', true),
         num('Waiting', s => count(s.waiting)),
         num('Processor time', s => duration(s.seconds)),
-        col(
-          'Ended at a limit',
+        col('Ended at a limit',
           s => {
             const l = Object.entries(s.limits).filter(([, n]) => n);
             return l.length
@@ -203,10 +174,8 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
   ...nodes
     .filter(s => s.databases.length)
     .map(s =>
-      section(
-        `Databases that use most on ${text(s.node)}`,
-        table(
-          'Databases',
+      section(`Databases that use most on ${s.node}`,
+        table('Databases',
           [
             col('Database', d => toDatabase(d.database)),
             num('Processor time, lately', d => duration(d.seconds)),
@@ -219,14 +188,11 @@ export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', '
 ]);
 
 export const settings = (place, say) =>
-  list(
-    place,
-    'settings',
-    'Settings',
+  list(place, 'settings', 'Settings',
     [
-      col('Setting', s => el('code', {}, text(s.name)), 'name'),
-      col('Value', s => (s.value === '' ? dim('not set') : el('code', {}, text(s.value))), 'value'),
-      col('Default', s => s.changed ? el('code', { class: 'dim' }, text(s.default)) : dim('the same')),
+      col('Setting', s => el('code', {}, s.name), 'name'),
+      col('Value', s => (s.value === '' ? dim('not set') : el('code', {}, s.value)), 'value'),
+      col('Default', s => s.changed ? el('code', { class: 'dim' }, s.default) : dim('the same')),
       col('Nodes', s => (s.nodes || []).map(text).join(', ')),
     ],
     () => none('There are no settings.'),

@@ -1,5 +1,5 @@
 // Results of statements: a grid in pages, and files to download.
-import { el, dim, bar, content, named, text, count } from './dom.js';
+import { el, press, dim, bar, content, named, none, plural, text, count } from './dom.js';
 import { table } from './table.js';
 import { pretty } from './json.js';
 
@@ -14,7 +14,7 @@ const whole = (title, value) => {
   d.replaceChildren(
     el('p', {}, title),
     el('pre', { class: 'whole', tabindex: 0 }, content(pretty(value))),
-    bar(el('button', { click: () => d.close(), autofocus: true }, 'Close')),
+    bar(press('Close', () => d.close(), { autofocus: true })),
   );
   d.showModal();
 };
@@ -24,7 +24,7 @@ const cell = (column, value) => {
   if (value.length <= maxCell) return el('code', {}, content(value));
   return [
     el('code', {}, content(value.slice(0, maxCell))),
-    el('button', { 'aria-label': `All of ${column}`, click: () => whole(column, value) }, '…'),
+    press('…', () => whole(column, value), { 'aria-label': `All of ${column}` }),
   ];
 };
 
@@ -32,13 +32,11 @@ const cell = (column, value) => {
 export const grid = r => {
   const body = el('div');
   const show = from => {
+    if (!r.columns.length) return body.append(none(`${plural(r.rows.length, 'row')} without columns`));
     const to = Math.min(r.rows.length, from + pageRows);
     body.replaceChildren(
-      el(
-        'div',
-        { class: 'grid' },
-        table(
-          'Result',
+      el('div', { class: 'grid' },
+        table('Result',
           r.columns.map((c, i) => ({
             title: named(c.name),
             number: isNumber(c.type),
@@ -48,12 +46,10 @@ export const grid = r => {
         ),
       ),
       r.rows.length > pageRows
-        ? el(
-            'div',
-            { class: 'pages' },
-            el('button', { disabled: from === 0, click: () => show(from - pageRows) }, '‹ back'),
+        ? el('div', { class: 'pages' },
+            press('‹ back', () => show(from - pageRows), { disabled: from === 0 }),
             `${count(from + 1)} to ${count(to)} of ${count(r.rows.length)}`,
-            el('button', { disabled: to === r.rows.length, click: () => show(to) }, 'next ›'),
+            press('next ›', () => show(to), { disabled: to === r.rows.length }),
           )
         : '',
     );
@@ -63,14 +59,13 @@ export const grid = r => {
 };
 
 /**
- * RFC 4180, as COPY of Postgres writes it: NULL is empty, and an empty text is quoted. A NULL that is alone in its row
- * is quoted too, as by Python's csv.writer: many readers, Python's among them, leave empty lines out. Values are as they
- * are stored, for programs: a spreadsheet takes some for formulas, and nothing that is done against that leaves them
- * what they are.
+ * RFC 4180, as COPY of Postgres writes it: NULL is empty, an empty text is quoted, and \., where psql stops. A NULL alone
+ * in its row is quoted too: many readers skip empty lines. Values are as stored, for programs, although a
+ * spreadsheet takes some for formulas.
  */
 export const csv = r => {
   const alone = r.columns.length === 1 ? '""' : '';
-  const field = v => (v === null ? alone : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
+  const field = v => (v === null ? alone : /^(\\\.)?$|[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
   return [r.columns.map(c => c.name), ...r.rows].map(l => l.map(field).join(',') + '\r\n').join('');
 };
 

@@ -2,23 +2,14 @@
 import { el, bar, shown, failure } from './dom.js';
 import { signIn } from './source.js';
 
-/** Asks for a name, which is usually the one given, and a password. */
-export const signingIn = user => {
+/** Asks for a name, which is usually the one given, and a password. edits: the page has some that are not saved. */
+export const signingIn = (user, edits) => {
   const name = el('input', {
-      name: 'username',
-      autocomplete: 'username',
-      autocapitalize: 'none',
-      spellcheck: 'false',
-      required: true,
-      value: user,
-      autofocus: !user,
+      name: 'username', autocomplete: 'username', autocapitalize: 'none', spellcheck: 'false', required: true,
+      value: user, autofocus: !user,
     }),
     password = el('input', {
-      name: 'password',
-      type: 'password',
-      autocomplete: 'current-password',
-      required: true,
-      autofocus: !!user,
+      name: 'password', type: 'password', autocomplete: 'current-password', required: true, autofocus: !!user,
     }),
     go = el('button', { class: 'main' }, 'Sign in'),
     said = failure();
@@ -36,21 +27,16 @@ export const signingIn = user => {
       go.disabled = false;
     }
   };
-  const d = el(
-    'dialog',
-    { 'aria-label': 'Sign in again', close: () => d.remove() },
-    el(
-      'form',
-      { class: 'signin', submit },
+  const d = el('dialog', { 'aria-label': 'Sign in again', close: () => d.remove() },
+    el('form', { class: 'signin', submit },
       el('label', {}, 'Name', name),
       el('label', {}, 'Password', password),
       said,
       bar(go, el('button', { type: 'button', click: () => d.close() }, 'Cancel')),
     ),
-    el(
-      'p',
-      { class: 'dim' },
-      'Edits on this page stay. You can also sign in ',
+    el('p', { class: 'dim' },
+      edits && `Edits of ${user} on this page stay. `,
+      'You can also sign in ',
       el('a', { href: '/_dashboard/', target: '_blank', rel: 'noopener' }, 'in a new tab'),
       ', as the first time.',
     ),

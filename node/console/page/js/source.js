@@ -105,7 +105,35 @@ const ask = async (url, init) => {
   return r;
 };
 
-let signedOut = false,
+/** What this tab keeps under a key while it is open, or [], and what keeps it, which returns whether it fits. */
+export const stored = key => {
+  try {
+    return JSON.parse(sessionStorage.getItem(key)) || [];
+  } catch {
+    return [];
+  }
+};
+export const hold = (key, list) => {
+  try {
+    sessionStorage.setItem(key, JSON.stringify(list));
+    return true;
+  } catch {
+    return false; // without memory
+  }
+};
+/** Forgets all that was kept. */
+export const forgetAll = () => {
+  try {
+    sessionStorage.clear();
+  } catch {
+    /* nothing was */
+  }
+};
+
+const userKey = 'divan.user';
+let [owner = null] = stored(userKey), // whose tab it is
+  told = null, // who has a session here, as other tabs know
+  signedOut = false,
   guessing = false, // the browser sends a name and a password: a request that is refused is a refused login
   refusedAt = 0,
   looking = null, // a promise
@@ -120,6 +148,22 @@ export const ended = () => signedOut;
 export const onReturn = work => {
   returning.add(work);
   return () => returning.delete(work);
+};
+
+/**
+ * Notes who is signed in, as the answer to a question says that was asked when the tab was somebody's. Somebody else gets
+ * nothing of what is in this tab, and what was typed is not theirs.
+ */
+const belongs = (name, asker) => {
+  if (name === undefined || name === told || asker !== owner) return;
+  const before = owner;
+  owner = told = name;
+  if (before !== null && before !== name) {
+    token = '';
+    window.dispatchEvent(new CustomEvent('otheruser', { detail: [before, name] }));
+  }
+  hold(userKey, [name]);
+  tellTabs('in');
 };
 
 const lookLater = () => {
@@ -137,10 +181,11 @@ const refusedLogin = () =>
  */
 const signOut = r => {
   guessing = r.status === 401;
-  if (guessing && !r.heard) tellTabs(refusedKey);
   refusedAt = Date.now();
   if (!signedOut) {
     signedOut = true;
+    told = null;
+    if (!r.heard) tellTabs(guessing ? 'refused' : 'ended');
     for (const stop of leaving) stop();
     window.dispatchEvent(new Event('signedout'));
   }
@@ -150,26 +195,37 @@ const signOut = r => {
 
 /** Signs out, and returns whether the browser has forgotten who it is: it may send a password with each request. */
 export const signingOut = async () => {
-  await ask(new URL('/_session', location.origin), { method: 'DELETE' });
+  const r = await ask(new URL('/_session', location.origin), {
+    method: 'DELETE',
+    signal: AbortSignal.timeout(answerWithin),
+  });
+  if (!good(r)) throw await refused(r);
   token = '';
-  if (!(await session())) return false;
-  tellTabs(signedOutKey);
+  await looking?.catch(() => {}); // it was asked before
+  if (!(await session().catch(() => signOut({})))) return false;
+  tellTabs('out');
   return true;
 };
 
-const signedIn = () => {
+/** Somebody has a session: what another one was shown goes before it is asked for again. */
+const signedIn = (name, asker) => {
+  const was = signedOut,
+    waits = [...returning];
   signedOut = false;
+  belongs(name, asker);
+  if (!was) return;
   cancelLook();
-  for (const go of [...returning]) go();
+  for (const go of waits) if (returning.has(go)) go();
   window.dispatchEvent(new Event('signedin'));
 };
 
 /** Asks whether there is a session. It returns why there is none, or "". */
 const session = () => {
   const asked = async () => {
-    const r = await ask(address('verdict'), { signal: AbortSignal.timeout(answerWithin) });
+    const asker = owner,
+      r = await ask(address('verdict'), { signal: AbortSignal.timeout(answerWithin) });
     if (good(r)) {
-      if (signedOut) signedIn();
+      signedIn((await arriving(r.json())).user, asker);
       return '';
     }
     if (status(r) !== 401) throw await refused(r);
@@ -190,22 +246,14 @@ const look = async sure => {
   lookLater();
 };
 
-const signedInKey = 'divan.signedin', // of what tells other tabs
-  signedOutKey = 'divan.signedout',
-  refusedKey = 'divan.refused';
-let told = false; // they know that this one has a session
-const tellTabs = (what = signedInKey) => {
-  try {
-    localStorage.setItem(what, String(Date.now()));
-  } catch {
-    /* the browser keeps nothing; the other tabs ask when they are looked at */
-  }
+const tabs = new BroadcastChannel('divan');
+const tellTabs = what => tabs.postMessage([what, owner]);
+tabs.onmessage = ({ data: [what, user] }) => {
+  if (signedOut) look(what === 'in');
+  else if (what === 'out') signOut({ heard: true });
+  else if (what === 'refused') signOut({ status: 401, heard: true });
+  else if (what === 'ended' || user !== owner) session().catch(() => {});
 };
-window.addEventListener('storage', e => {
-  if (e.key === refusedKey && !signedOut) signOut({ status: 401, heard: true });
-  else if (e.key === signedOutKey && !signedOut) session().catch(() => {});
-  else look(e.key === signedInKey);
-});
 window.addEventListener('focus', look);
 document.addEventListener('visibilitychange', look);
 
@@ -233,30 +281,30 @@ export const signIn = async (name, password) => {
   });
   if (r.type === 'opaqueredirect') throw new Error('The name or the password is wrong.');
   if (!good(r)) throw await refused(r);
-  if (looking) await looking.catch(() => {}); // it was asked before
+  await looking?.catch(() => {}); // it was asked before
   const reason = await session();
   if (reason) throw new Error(`The password is right, but the console is refused: ${reason}`);
-  tellTabs();
+};
+
+/** An answer, if it is good. */
+const granted = async r => {
+  if (good(r)) return r;
+  throw status(r) === 401 ? signOut(r) : await refused(r);
 };
 
 /** Asks for a view. */
 const view = async (name, params, init) => {
   if (signedOut) throw refusedLogin();
-  const r = await ask(address(name, params), init);
-  if (good(r)) {
-    if (!told) tellTabs();
-    told = true;
-    return r;
-  }
-  if (status(r) === 401) throw signOut(r);
-  throw await refused(r);
+  return granted(await ask(address(name, params), init));
 };
 
 /** Reads a view once, which may take some time, in milliseconds. */
 export const read = async (name, params, within = answerWithin) => {
-  const r = await view(name, params, { signal: AbortSignal.timeout(within) });
+  const asker = owner,
+    r = await view(name, params, { signal: AbortSignal.timeout(within) });
   const body = JSON.parse(await arriving(r.text()));
   serverTime(body.now);
+  belongs(body.user, asker);
   return body;
 };
 
@@ -408,10 +456,14 @@ export const follow = (name, params, show, say, asks = false) => {
     if (asks || Date.now() < asksUntil) poll();
     else listen();
   };
-  const anew = () => {
+  const restart = () => {
     close();
-    if (document.hidden) again();
-    else start();
+    start();
+  };
+  const anew = () => {
+    if (!document.hidden) return restart();
+    close();
+    again();
   };
   const shown = () => {
     if (old && state !== null && !document.hidden && !signedOut && !silentSince)
@@ -420,7 +472,7 @@ export const follow = (name, params, show, say, asks = false) => {
   };
   document.addEventListener('visibilitychange', shown);
   leaving.add(close);
-  const stays = [onReturn(anew), onActed(anew)];
+  const stays = [onReturn(leads ? restart : anew), onActed(anew)];
   start();
   return () => {
     stopped = true;
@@ -433,19 +485,22 @@ export const follow = (name, params, show, say, asks = false) => {
 
 let token = '';
 
-/** A header that a page of another site cannot send: the token can only be read here. */
-const permit = async () => {
-  if (!token) token = (await read('token')).token;
-  return { 'X-Divan-Token': token };
-};
-
-/** Sends a request again with a new token if the node has restarted. */
+/**
+ * Sends a request with a header that a page of another site cannot send: the token can only be read here. It is sent
+ * again with a new token if the node has restarted, but never for another user than the one whose tab it was.
+ */
 const permitted = async send => {
+  const user = owner;
+  const sent = async () => {
+    if (!token) token = (await read('token')).token;
+    if (user !== null && user !== owner) throw new Error(`${owner} is signed in now. Nothing was done for ${user}.`);
+    return send({ 'X-Divan-Token': token });
+  };
   await needSession();
-  const r = await send(await permit());
+  const r = await sent();
   if (status(r) !== 403) return r;
   token = '';
-  return send(await permit());
+  return sent();
 };
 
 /** Sends a POST that does something. */
@@ -458,9 +513,7 @@ const post = async (view, body, signal) => {
       headers: { 'Content-Type': 'application/json', ...header },
     }),
   );
-  if (good(r)) return r;
-  if (status(r) === 401) throw signOut(r);
-  throw await refused(r);
+  return granted(r);
 };
 
 /** Does something on the server, and returns what was done. */
@@ -544,6 +597,9 @@ export const couch = async (method, at, params, body, type = 'application/json',
   if (status(r) === 401 && (await session().catch(() => ''))) throw refusedLogin();
   throw await refused(r, said.reason || said.error);
 };
+
+/** The same as a value. */
+export const couchJSON = async (...of) => JSON.parse(await couch(...of));
 
 /** Deletes a database. The header says so: no other address may be taken for that of a database. */
 export const deleteDatabase = name =>

@@ -7,17 +7,11 @@ const details = s => (s ? el('details', {}, el('summary', { class: 'dim' }, 'det
 
 /** The steps of a story, with the seconds since its beginning. */
 export const storyLines = s =>
-  el(
-    'ol',
-    { class: 'story' },
+  el('ol', { class: 'story' },
     s.lines.map(l =>
-      el(
-        'li',
-        {},
+      el('li', {},
         dim(clock(l.at), l.after ? ` +${l.after.toFixed(1)} s` : ''),
-        el(
-          'span',
-          {},
+        el('span', {},
           text(l.text) + (l.until ? `, the last at ${clock(l.until)}` : ''),
           dim(` · ${l.nodes.join(', ')}`),
           details(l.jobs?.join('\n')),
@@ -34,13 +28,9 @@ const took = s => {
 
 /** A story in one line, which opens. */
 export const story = (s, open) =>
-  el(
-    'details',
-    { open, key: s.id },
-    el(
-      'summary',
-      {},
-      el('b', {}, text(s.title)),
+  el('details', { open, key: s.id },
+    el('summary', {},
+      el('b', {}, s.title),
       ' ',
       time(s.began),
       s.ended !== s.began ? dim(` · took ${took(s)}`) : '',
@@ -63,10 +53,9 @@ const about = e =>
 /** One event as columns of a table. */
 export const eventColumns = [
   col('When', e => [time(e.at), dim(` ${clock(e.at)}`)]),
-  col(
-    'Event',
+  col('Event',
     e => [
-      badge(e.severity, text(e.text)),
+      badge(e.severity, e.text),
       about(e),
       e.repeated ? dim(` and ${count(e.repeated)} more until ${clock(e.until)}`) : '',
       details(e.detail),
@@ -78,9 +67,9 @@ export const eventColumns = [
 
 /** Appends the newest events with some words to a place. empty is what to say without any. Returns what ends it. */
 export const eventsOf = (place, caption, search, empty) => {
-  const box = el('div', {});
+  const box = el('div');
   place.append(box);
   const show = p =>
-    redraw(box, section( caption, p.events.length ? table(caption, eventColumns, p.events) : none(empty(p)), ));
+    redraw(box, section(caption, p.events.length ? table(caption, eventColumns, p.events) : none(empty(p))));
   return follow('events', { search, limit: 20 }, show, () => {}, true);
 };

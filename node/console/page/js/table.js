@@ -1,5 +1,5 @@
 // A list that the server sorts, searches and divides into pages.
-import { el, none, bar, shown, count, text, redraw, typing, progress } from './dom.js';
+import { el, press, select, none, tooled, warn, endOf, shown, count, text, redraw, typing, progress } from './dom.js';
 import { follow } from './source.js';
 import { given, note, pagesBefore } from './address.js';
 
@@ -9,13 +9,15 @@ const about = r =>
     .map(k => text(r[k]))
     .join('\0');
 
-/** Lets long words of an element break behind slashes, and returns whether none is left that must break elsewhere. */
+/** Lets long words of an element break behind signs, and returns whether none is left that must break elsewhere. */
 const whole = e => {
-  const long = /\S{31}/;
-  for (const n of [...e.childNodes])
-    if (long.test(n.data))
-      n.replaceWith(...n.data.split(/(?<=\/)(?=[^/])/).flatMap((w, i) => (i ? [el('wbr'), w] : w)));
-  return ![...e.childNodes].some(n => long.test(n.textContent));
+  const long = /\S{15}/;
+  return [...e.childNodes].reduce((all, n) => {
+    if (n.nodeType !== Node.TEXT_NODE) return whole(n) && all;
+    const parts = long.test(n.data) ? n.data.split(/(?<=[/:_+])(?=[^/:_+])/) : [];
+    if (parts.length > 1) n.replaceWith(...parts.flatMap((w, i) => (i ? [el('wbr'), w] : w)));
+    return all && !parts.some(w => long.test(w));
+  }, true);
 };
 
 /** A column of a table. sort is what it is sorted by, and an extra one is left out on a narrow screen. */
@@ -24,7 +26,23 @@ export const col = (title, cell, sort, extra) => ({ title, cell, sort, extra });
 /** A column of numbers. */
 export const num = (...of) => ({ ...col(...of), number: true });
 
-/** Rows as a table; on a narrow screen each row is a card. */
+/** What sorts cards, which have no heads of columns. */
+const sorter = (columns, { sort, desc, by }) => {
+  const ways = ['ascending', 'descending'],
+    now = `${sort} ${ways[+!!desc]}`,
+    all = columns.filter(c => c.sort).flatMap(c => ways.map(w => [`${c.sort} ${w}`, `${c.title}, ${w}`]));
+  if (!all.some(([v]) => v === now)) all.unshift([now, '–']);
+  const chosen = e => {
+    const [sort, way] = e.target.value.split(' ');
+    by(sort, way === ways[1]);
+  };
+  return el('caption', {}, 'Sort by ', select('Sort by', all, now, chosen));
+};
+
+/**
+ * Rows as a table; on a narrow screen each row is a card. order is how they are sorted: by what, whether the highest is
+ * the first, and by, which gets both when somebody sorts them.
+ */
 export const table = (caption, columns, rows, order) => {
   const seen = new Map();
   const key = r => {
@@ -33,55 +51,28 @@ export const table = (caption, columns, rows, order) => {
     seen.set(what, before + 1);
     return before ? `${what}\0${before}` : what;
   };
-  return el(
-    'table',
-    { 'aria-label': caption },
-    el(
-      'thead',
-      {},
-      el(
-        'tr',
-        {},
-        columns.map(c =>
-          el(
-            'th',
-            {
-              scope: 'col',
-              class: `${c.number ? 'n' : ''} ${c.extra ? 'extra' : ''}`.trim(),
-              click: order && c.sort ? () => order.by(c.sort) : null, // those of its button too
-              'aria-sort': order && order.sort === c.sort && c.sort ? (order.desc ? 'descending' : 'ascending') : null,
-            },
-            order && c.sort
-              ? el('button', {}, c.title, order.sort === c.sort ? (order.desc ? ' ▾' : ' ▴') : '')
-              : c.title,
-          ),
-        ),
+  const kind = c => `${c.number ? 'n' : ''} ${c.extra ? 'extra' : ''}`;
+  return el('table', { 'aria-label': caption },
+    order && sorter(columns, order),
+    el('thead', {},
+      el('tr', {},
+        columns.map(c => {
+          const sorts = !!(order && c.sort),
+            now = sorts && order.sort === c.sort && (order.desc ? 'descending' : 'ascending'),
+            click = sorts && (() => order.by(c.sort, now ? !order.desc : !!c.number)); // of its button too
+          return el('th', { scope: 'col', class: kind(c), click, 'aria-sort': now },
+            sorts ? el('button', {}, c.title, now && (order.desc ? ' ▾' : ' ▴')) : c.title,
+          );
+        }),
       ),
     ),
-    el(
-      'tbody',
-      {},
+    el('tbody', {},
       rows.map(r =>
-        el(
-          'tr',
-          { key: key(r) },
+        el('tr', { key: key(r) },
           columns.map(c => {
             const content = el('span', {}, c.cell(r));
             if (whole(content)) content.className = 'words';
-            return el(
-              'td',
-              {
-                class: [
-                  c.number ? 'n' : '',
-                  c.extra ? 'extra' : '',
-                  content.childNodes.length && content.textContent !== '' ? '' : 'empty',
-                ]
-                  .join(' ')
-                  .trim(),
-                'data-name': c.title,
-              },
-              content,
-            );
+            return el('td', { class: `${kind(c)} ${content.textContent ? '' : 'empty'}`, 'data-name': c.title }, content);
           }),
         ),
       ),
@@ -91,12 +82,8 @@ export const table = (caption, columns, rows, order) => {
 
 /** Pairs of a name and what is so, as a table; those without a value are left out. */
 export const facts = list =>
-  el(
-    'table',
-    { 'aria-label': 'Facts' },
-    el(
-      'tbody',
-      {},
+  el('table', { 'aria-label': 'Facts' },
+    el('tbody', {},
       list
         .filter(([, v]) => v !== '' && v !== undefined)
         .map(([name, ...v]) =>
@@ -106,45 +93,61 @@ export const facts = list =>
   );
 
 /**
- * Buttons for the pages before and after the one of q, or nothing if there are none. before are where those before
- * begin, and turned is called when q is another page.
+ * What a view with pages shows: q has the values of keys as its address says, where their names begin with as, or the
+ * usual ones. changed notes them there, and shows the first page, or another one if turned. by is for the
+ * order of a table, and before are where the pages before begin. box is a search box for one of the keys, and turns are buttons for the pages before and after.
  */
-export const pages = (q, next, before, turned) => {
+export const paged = (keys, show, { as = '', usual = {} } = {}) => {
+  const told = given(),
+    q = {},
+    before = pagesBefore(as),
+    typed = [];
+  for (const k of keys) q[k] = told.get(as + k) || usual[k] || '';
+  const changed = turned => {
+    if (!turned) {
+      q.after = '';
+      before.length = 0;
+    }
+    note(Object.fromEntries(keys.map(k => [as + k, q[k] === usual[k] ? '' : q[k]])), turned, as, before);
+    show();
+  };
   const turn = (label, enabled, go) =>
-    el(
-      'button',
-      {
-        disabled: !enabled,
-        click: () => {
-          go();
-          turned(true);
-        },
-      },
-      label,
-    );
-  return next || q.after
-    ? el(
-        'div',
-        { class: 'pages' },
-        turn(before.length || !q.after ? '‹ back' : '‹ first', !!q.after, () => {
-          q.after = before.pop() || ''; // who was sent the address has no pages before
+    press(label, () => {
+      go();
+      changed(true);
+    }, { disabled: !enabled });
+  return {
+    q,
+    before,
+    changed,
+    by: (sort, desc) => {
+      Object.assign(q, { sort, desc: desc && 'true' });
+      changed();
+    },
+    ends: () => typed.forEach(end => end()),
+    box: (label, placeholder, k = 'search') => {
+      const e = el('input', { type: 'search', placeholder, 'aria-label': label, value: q[k] });
+      typed.push(
+        typing(e, () => {
+          q[k] = e.value;
+          changed();
         }),
-        turn('next ›', !!next, () => {
-          before.push(q.after);
-          q.after = next;
-        }),
-      )
-    : '';
-};
-
-/** What notes q by noted, and shows it: another page if turned, otherwise the first one. before is that of pages. */
-export const turning = (q, before, noted, show) => turned => {
-  if (!turned) {
-    q.after = '';
-    before.length = 0;
-  }
-  noted(turned);
-  show();
+      );
+      return e;
+    },
+    turns: next =>
+      next || q.after
+        ? el('div', { class: 'pages' },
+            turn(before.length || !q.after ? '‹ back' : '‹ first', q.after, () => {
+              q.after = before.pop() || ''; // who was sent the address has no pages before
+            }),
+            turn('next ›', next, () => {
+              before.push(q.after);
+              q.after = next;
+            }),
+          )
+        : '',
+  };
 };
 
 /**
@@ -153,28 +156,12 @@ export const turning = (q, before, noted, show) => turned => {
  * can have several lists. Returns a function that ends it.
  */
 export const list = (place, view, caption, columns, empty, say, { asks = false, more = {}, as = '', read } = {}) => {
-  const told = given(),
-    q = { ...more },
-    before = pagesBefore(as);
-  for (const k of ['sort', 'desc', 'search', 'after']) q[k] = told.get(as + k) || '';
+  const { q, by, before, box, turns, ends } = paged(['sort', 'desc', 'search', 'after'], () => start(), { as });
   if (!columns.some(c => c.sort === q.sort)) q.sort = '';
-  const changed = turning(
-    q,
-    before,
-    turned =>
-      note(Object.fromEntries(['sort', 'desc', 'search', 'after'].map(k => [as + k, q[k]])), turned, as, before),
-    () => start(),
-  );
   let stop = () => {},
     page = null,
     waits = false,
     drawn = '';
-  const box = el('input', {
-    type: 'search',
-    placeholder: 'name, state, node …',
-    'aria-label': `Search ${caption}`,
-    value: q.search,
-  });
   const total = progress(),
     body = el('div');
   /** Says whether what is shown is not what was asked for last. */
@@ -193,45 +180,31 @@ export const list = (place, view, caption, columns, empty, say, { asks = false, 
   const start = () => {
     stop();
     waiting(true);
-    stop = follow(view, q, show, wrong, asks);
+    stop = follow(view, { ...more, ...q }, show, wrong, asks);
   };
-  const by = column => {
-    q.desc = page && page.sort === column && !page.desc ? 'true' : '';
-    if (!page || page.sort !== column) q.desc = columns.find(c => c.sort === column).number ? 'true' : '';
-    q.sort = column;
-    changed();
-  };
-  const untyped = typing(box, () => {
-    q.search = box.value;
-    changed();
-  });
   const show = p => {
     page = p;
     waiting(false);
     if (read) read(p, () => page && !waits && show(page));
     total.textContent = shown(
       `${count(p.total)} ${q.search ? 'found' : 'in all'}` +
-        (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join(''),
+        (p.absent || []).map(a => ` · without ${a.node}: ${a.reason}`).join(''),
     );
     const now = JSON.stringify([p.rows, p.partial, p.note, p.sort, p.desc, p.next, q.search, q.after, before.length]);
     if (now === drawn) return; // most updates of a quiet cluster change only the time
     drawn = now;
-    redraw(
-      body,
-      p.partial ? el('p', { class: 'warn' }, p.partial) : '',
+    redraw(body,
+      p.partial ? warn(p.partial) : '',
       p.note ? el('p', { class: 'dim' }, p.note) : '',
       p.rows.length
-        ? table(caption, columns, p.rows, { sort: p.sort, desc: p.desc, by })
+        ? table(caption, columns, p.rows, { ...p, by })
         : q.search || q.after
           ? none(q.after ? 'There is nothing on this page any more.' : 'Nothing is found.')
           : empty(p),
-      pages(q, p.next, before, changed),
+      turns(p.next),
     );
   };
-  place.append(el('section', { 'aria-label': caption }, bar(el('h2', {}, caption), box, total), body));
+  place.append(tooled(caption, [box(`Search ${caption}`, 'name, state, node …'), total], body));
   start();
-  return () => {
-    untyped();
-    stop();
-  };
+  return endOf([ends, () => stop()]);
 };

@@ -202,6 +202,24 @@ func (s *Space) Measure(of *store.Store) {
 	}
 }
 
+// Settle waits for the first measurement of Measure and judges by it, before anybody asks whether the disk is full. It
+// does not wait for long if Pebble waits for space.
+func Settle(s *Space, of *store.Store) {
+	if s.total == 0 || s.Opening.Load() {
+		return
+	}
+	measured := s.room.measured()
+	s.Changed()
+	late := time.NewTimer(stallGrace)
+	defer late.Stop()
+	select {
+	case <-measured:
+	case <-late.C:
+	case <-of.Stop:
+	}
+	Judge(s)
+}
+
 // MeasureOnce measures what Pebble owes, and lets waiting commits try again.
 func (s *Space) MeasureOnce(of *store.Store) {
 	if s.total == 0 {

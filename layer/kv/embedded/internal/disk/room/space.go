@@ -190,15 +190,21 @@ func (s *Space) tend(n int) {
 			s.hidden.Store(false)
 		}
 		s.look()
-		free = s.left()
 	}
 	switch {
 	case enough(s):
 		if s.Refusing.CompareAndSwap(true, false) {
 			s.log.Info("the disk has space again; writes are accepted", logged(s)...)
 		}
-	case free < s.reserve && !s.Opening.Load() && !s.stall.is.Load() && !s.worthWaiting(false):
-		s.refuse() // as a commit would find out; the node's health should show it earlier
+	case !s.Opening.Load():
+		Judge(s)
+	}
+}
+
+// Judge starts refusing commits if one would be refused: the node's health should show it earlier.
+func Judge(s *Space) {
+	if s.left() < s.reserve && !s.stall.is.Load() && !s.worthWaiting(false) {
+		s.refuse()
 	}
 }
 
