@@ -15,13 +15,16 @@ import (
 	"github.com/divandb/divan/layer/kv/remote"
 )
 
-// cutNowAndThen cuts the proxy's connections at random moments until the returned function is called.
+// cutNowAndThen cuts the proxy's connections at random moments until the returned function is called. It counts what
+// the clients send, and not time, so that a slow machine connects and does some work in between.
 func cutNowAndThen(p *proxy) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond)
+			for until := p.sent() + 1 + rand.IntN(100); p.sent() < until && ctx.Err() == nil; {
+				time.Sleep(time.Millisecond)
+			}
 			p.cut()
 		}
 	})
