@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,29 +15,6 @@ import (
 	"testing"
 	"time"
 )
-
-// portsInRow returns a first port such that all ports at the offsets are free too.
-func portsInRow(t *testing.T, offsets ...int) int {
-	t.Helper()
-next:
-	for range 100 {
-		_, text, _ := net.SplitHostPort(freeAddr(t))
-		first, err := strconv.Atoi(text)
-		if err != nil {
-			continue
-		}
-		for _, offset := range offsets {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+offset))
-			if err != nil {
-				continue next
-			}
-			l.Close()
-		}
-		return first
-	}
-	t.Fatal("no row of free ports")
-	return 0
-}
 
 // pidOf returns the process that the script runs with that node.yaml.
 func pidOf(t *testing.T, settings string) int {

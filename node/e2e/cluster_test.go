@@ -14,26 +14,53 @@ import (
 	"time"
 )
 
-// freeAddr returns an address for a listener whose port must be known in advance, or is used again after a restart. The
-// port is not in the range for outgoing connections, so that none takes it meanwhile.
+// freeAddr returns an address for a listener whose port must be known in advance, or is used again after a restart.
+// Nobody uses the port after it either, where a node that gossips at the address listens for messages to its actors.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	const first, behind = 10_000, 32_000 // Linux uses ports from 32,768 on for these, others from 49,152
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(behind-first))
-		if _, given := givenAddrs.LoadOrStore(addr, true); given {
-			continue // used by a concurrent test
-		}
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
-			return addr
-		}
-	}
-	t.Fatal("no free port")
-	return ""
+	return fmt.Sprintf("127.0.0.1:%d", portsInRow(t, 0, 1))
 }
 
-var givenAddrs sync.Map
+// portsInRow returns a first port such that all ports at the offsets are free too. No other call returns one of them,
+// nor the one after it.
+func portsInRow(t *testing.T, offsets ...int) int {
+	t.Helper()
+	const from, behind = 10_000, 32_000 // Linux uses ports from 32,768 on for outgoing connections, others from 49,152
+	for range 100 {
+		first := from + 2*rand.IntN((behind-from)/2)
+		if claimPorts(first, offsets) {
+			return first
+		}
+	}
+	t.Fatal("no row of free ports")
+	return 0
+}
+
+// claimPorts reports whether the ports are free and no concurrent test uses them.
+func claimPorts(first int, offsets []int) bool {
+	claimed.Lock()
+	defer claimed.Unlock()
+	for _, o := range offsets {
+		if claimed.pairs[(first+o)/2] {
+			return false
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+o))
+		if err != nil {
+			return false
+		}
+		l.Close()
+	}
+	for _, o := range offsets {
+		claimed.pairs[(first+o)/2] = true
+	}
+	return true
+}
+
+// claimed has the ports that were given to tests, each divided by two.
+var claimed = struct {
+	sync.Mutex
+	pairs map[int]bool
+}{pairs: map[int]bool{}}
 
 // clusterOf runs n nodes on the store of the first one.
 type clusterOf struct {

@@ -183,8 +183,8 @@ func newDocsRun(t *testing.T) *docsRun {
 	t.Helper()
 	d := &docsRun{t: t, dir: t.TempDir(), home: t.TempDir(), ports: map[string]string{}}
 	for _, port := range docsPorts {
-		addr := freeAddr(t)
-		d.ports[port] = addr[strings.LastIndex(addr, ":")+1:]
+		// Each has room for what a demo of three nodes puts beside it.
+		d.ports[port] = fmt.Sprint(1 + portsInRow(t, 0, 1, 2, 3, 11, 12, 21, 22))
 	}
 	root, err := filepath.Abs(docsRoot)
 	if err != nil {
