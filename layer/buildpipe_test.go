@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -216,5 +217,51 @@ func TestBuild_Hurry(t *testing.T) {
 	finish(t, b, 1000)
 	if n := len(rows(t, ix, layer.ViewQuery{View: "n"})); n != all {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// A hurried step goes on past deleted documents until it has mapped one: that is the progress that it reports.
+func TestBuild_Hurry_deleted(t *testing.T) {
+	db := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
+	const all = 2500 // more than a part passes over
+	for from := 0; from < all; from += 500 {
+		edits := make([]layer.Edit, 500)
+		for i := range edits {
+			edits[i] = edit(t, fmt.Sprintf(`{"_id":"%06d"}`, from+i))
+		}
+		for i, r := range mustBulk(t, db, edits, layer.WriteOptions{}) {
+			edits[i] = edit(t, fmt.Sprintf(`{"_id":"%06d","_rev":"%s","_deleted":true}`, from+i, r.Rev))
+		}
+		mustBulk(t, db, edits, layer.WriteOptions{})
+	}
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, null) }"}}}`)
+	b, err := db.Index(mustDesign(t, db, "d")).StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	b.Hurry()
+	if r, err := b.Step(t.Context(), b.Shards[0], 100); err != nil || r.Documents == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// How long a document takes is not learnt from documents that were not mapped.
+func TestBuild_Step_cancelled(t *testing.T) {
+	db := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
+	fillFor(t, db, 10)
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { if (doc._id[0] !== '_') for (;;); }"}}}`)
+	d := mustDesign(t, db, "d")
+	b, err := db.Index(d).StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	d.MapTime.Store(int64(time.Hour))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer time.AfterFunc(200*time.Millisecond, cancel).Stop()
+	_, err = b.Step(ctx, b.Shards[0], 10)
+	if now := time.Duration(d.MapTime.Load()); err == nil || now < time.Hour {
+		t.Errorf("%v, and %v for a document", err, now)
 	}
 }

@@ -199,7 +199,7 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	case stepped:
 		e := b.stepped(m)
 		if b.phase == indexerYielding {
-			return b.yield()
+			e = append(e, b.yield()...)
 		}
 		return e
 	case turnOver: // do others wait for a worker?
@@ -212,7 +212,7 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 			return b.lookAgain()
 		}
 		b.phase = indexerYielding
-		return append([]runtime.Effect{hurryBuild{b.build}}, b.yield()...)
+		return append(append([]runtime.Effect{hurryBuild{b.build}}, b.lookAgain()...), b.yield()...)
 	case stepAgain:
 		if t := b.shards[m.shard]; t != nil { // nil if the build was begun anew, without the shard
 			t.pausing = false
@@ -267,18 +267,26 @@ func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
 // lookAgain looks later whether others wait, unless the build is about to end.
 func (b *indexerBehavior) lookAgain() []runtime.Effect {
 	switch b.phase {
-	case indexerStarting, indexerBuilding, indexerLosing:
+	case indexerStarting, indexerBuilding, indexerLosing, indexerYielding:
 		return []runtime.Effect{runtime.After{Delay: lookForOthers, Message: turnOver{}}}
 	}
 	return nil
 }
 
-// yield lets the job wait for its next turn as soon as no batch is running.
+// yield lets the job wait for its next turn as soon as no batch is running. A build goes on if it has no work left, has
+// done none yet, or fails: it would begin its next turn where it began this one, and count its failures anew.
 func (b *indexerBehavior) yield() []runtime.Effect {
+	open, fails := false, false
 	for _, t := range b.shards {
 		if t.running {
 			return nil
 		}
+		open = open || !t.done
+		fails = fails || t.failures > 0
+	}
+	if !open || fails || !b.advanced {
+		b.phase = indexerBuilding
+		return b.next()
 	}
 	b.phase = indexerReporting
 	return []runtime.Effect{postponeJob{b.facts}}

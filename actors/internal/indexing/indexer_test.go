@@ -216,16 +216,41 @@ func TestIndexerBehavior_turn(t *testing.T) {
 		"others wait": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"},
 			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{false}, "pause"},
-			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "indexing.hurryBuild"},
-			{stepped{shard: "a", result: layer.StepResult{Documents: 7}}, ""},
-			{stepped{shard: "b", err: errors.New("no")}, "indexing.postponeJob"},
+			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "indexing.hurryBuild pause"},
+			{stepped{shard: "a", result: layer.StepResult{Documents: 7}}, ""}, {turnOver{}, "pause"},
+			{stepped{shard: "b"}, "indexing.postponeJob"},
 			{stepAgain{"b"}, ""}, {renewNow{}, ""}, {turnOver{}, ""}, {jobReported{}, "end <nil> stop"},
 		},
 		"between two batches": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
-			{stepped{shard: "a", result: layer.StepResult{Done: true}}, ""},
-			{stepped{shard: "b", err: errors.New("no")}, "pause"},
-			{othersWaiting{true}, "indexing.hurryBuild indexing.postponeJob"},
+			{stepped{shard: "a", result: layer.StepResult{Documents: 1, Done: true}}, ""},
+			{stepped{shard: "b", err: &kv.Error{Code: kv.CodeUnreachable}}, "pause"},
+			{othersWaiting{true}, "indexing.hurryBuild pause indexing.postponeJob"},
+		},
+		"it fails: it goes on until it has failed often enough, or works again": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{stepped{shard: "a", result: layer.StepResult{Documents: 1, Done: true}}, ""},
+			{othersWaiting{true}, "indexing.hurryBuild pause"},
+			{stepped{shard: "b", err: errors.New("no")}, "pause"}, {stepAgain{"b"}, "b:50"},
+			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "indexing.hurryBuild pause"},
+			{stepped{shard: "b", result: layer.StepResult{Documents: 1}}, "indexing.postponeJob"},
+		},
+		"it has done nothing yet": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{othersWaiting{true}, "indexing.hurryBuild pause"},
+			{stepped{shard: "a"}, ""}, {stepped{shard: "b"}, "a:400 b:400"},
+		},
+		"nothing is left to do": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{othersWaiting{true}, "indexing.hurryBuild pause"},
+			{stepped{shard: "a", result: layer.StepResult{Documents: 1, Done: true}}, ""},
+			{stepped{shard: "b", result: layer.StepResult{Documents: 1, Done: true}}, "finish"},
+		},
+		"the connection breaks meanwhile: it begins anew, and is asked again": {
+			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
+			{othersWaiting{true}, "indexing.hurryBuild pause"}, {stepped{shard: "a", err: cut}, ""},
+			{turnOver{}, "pause"}, {stepped{shard: "b", result: layer.StepResult{Documents: 1}}, "begin"},
+			{begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
 		},
 		"the last batch": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
@@ -240,7 +265,7 @@ func TestIndexerBehavior_turn(t *testing.T) {
 		},
 		"the job is lost meanwhile": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
-			{othersWaiting{true}, "indexing.hurryBuild"},
+			{othersWaiting{true}, "indexing.hurryBuild pause"},
 			{stepped{shard: "a", err: &layer.Error{Kind: layer.Conflict}}, "end <nil> stop"},
 		},
 	} {

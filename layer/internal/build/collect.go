@@ -259,7 +259,11 @@ func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []sourc
 		g.Go(db.Guarded(func() error { return mapSome(ctx, maps, k, sources, docs, part) }))
 	}
 	err = g.Wait()
-	ix.Design().MapTime.Store(int64(time.Since(began)) / int64(len(live)))
+	each := int64(time.Since(began)) / int64(len(live))
+	if err != nil { // not all of them were mapped
+		each = max(each, ix.Design().MapTime.Load())
+	}
+	ix.Design().MapTime.Store(each)
 	return docs, design.NotNow(err)
 }
 

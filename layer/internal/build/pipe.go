@@ -111,7 +111,7 @@ func (b *Build) MapParts(
 		if begun && b.hurried.Load() {
 			return nil
 		}
-		begun = true
+		begun = begun || len(part.Sources) > 0 // a part of deleted documents is no progress that a step can report
 		var err error
 		if part.Batch.Docs, err = MapAll(ctx, b.Index, &b.keys, part.Sources, 0); err != nil {
 			return err

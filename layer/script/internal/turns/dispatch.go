@@ -53,8 +53,9 @@ func (s *Turns) dispatch(n int64) {
 		var least float64
 		goesOn := false
 		pressing = false
+		paused := heaviest{turns: s, now: n}
 		for _, a := range s.mu.waiting {
-			t, resumes := s.next(a, n)
+			t, resumes := s.next(a, &paused)
 			if t == nil {
 				continue
 			}
@@ -87,8 +88,8 @@ func (s *Turns) dispatch(n int64) {
 // next returns the account's turn that would go first; resumes reports that it continues a long call. It returns nil if
 // all would begin as long calls and no long call may begin. Such a call does not hold up those of lower classes: the
 // paused ones among them must end before it may begin.
-func (s *Turns) next(a *account, n int64) (t *Turn, resumes bool) {
-	longMay := s.mu.slow < s.slow && s.room(a, n)
+func (s *Turns) next(a *account, paused *heaviest) (t *Turn, resumes bool) {
+	n := paused.now
 	for class := classes - 1; class >= 0; class-- {
 		for _, t := range a.resumed {
 			if t.class == class {
@@ -98,7 +99,7 @@ func (s *Turns) next(a *account, n int64) (t *Turn, resumes bool) {
 		var first *Turn
 		q := a.queues[class]
 		for _, t := range q[:min(len(q), 100)] {
-			if !longMay && a.beginsLong(t, n) {
+			if a.beginsLong(t, n) && (s.mu.slow >= s.slow || !s.room(a, paused)) {
 				continue
 			}
 			if s.ready(t, n) {
@@ -222,7 +223,7 @@ func (s *Turns) charge(t *Turn, n int64) {
 // beginLong turns the running call into a long one. It reports whether there may be one more.
 func (s *Turns) beginLong(t *Turn, n int64) bool {
 	t.markLong(n)
-	if !s.room(t.account, n) {
+	if !s.room(t.account, &heaviest{turns: s, now: n}) {
 		return false
 	}
 	s.makeRoom(t.account, n)
@@ -243,25 +244,51 @@ func (t *Turn) markLong(n int64) {
 }
 
 // room reports whether the account may begin one more long call, possibly by stopping another's.
-func (s *Turns) room(a *account, n int64) bool {
-	return a.longs < s.share && (s.mu.longs < s.most || s.heaviest(a, n) != nil)
+func (s *Turns) room(a *account, paused *heaviest) bool {
+	return a.longs < s.share && (s.mu.longs < s.most || paused.than(a) != nil)
 }
 
-// heaviest returns the account with a paused call that has used most, if it has used more than a.
-func (s *Turns) heaviest(a *account, n int64) (found *account) {
-	most := 0.0
-	if a != nil {
-		most = a.used.value(n)
+// heaviest finds the accounts with paused calls that have used most. It looks at all accounts when it is first asked,
+// and remembers what it found: as many of them as there are may ask before one call is chosen.
+type heaviest struct {
+	turns *Turns
+	now   int64
+
+	looked        bool
+	first, second *account // nil if there are fewer
+}
+
+// than returns the account with a paused call that has used most, other than a, if it has used more than a. a may be
+// nil.
+func (h *heaviest) than(a *account) *account {
+	if !h.looked {
+		h.look()
 	}
-	for _, other := range s.mu.waiting {
-		if other.lastStoppable() == nil || other == a {
-			continue
-		}
-		if used := other.used.value(n); used > most || found == nil && a == nil {
-			found, most = other, used
-		}
+	found := h.first
+	if found == a {
+		found = h.second
+	}
+	if found != nil && a != nil && found.used.value(h.now) <= a.used.value(h.now) {
+		return nil
 	}
 	return found
+}
+
+func (h *heaviest) look() {
+	h.looked = true
+	var most, next float64
+	for _, a := range h.turns.mu.waiting {
+		if a.lastStoppable() == nil {
+			continue
+		}
+		switch used := a.used.value(h.now); {
+		case h.first == nil || used > most:
+			h.second, next = h.first, most
+			h.first, most = a, used
+		case h.second == nil || used > next:
+			h.second, next = a, used
+		}
+	}
 }
 
 // makeRoom stops a paused call if the maximum number of long calls has begun.
@@ -269,7 +296,7 @@ func (s *Turns) makeRoom(a *account, n int64) {
 	if s.mu.longs < s.most {
 		return
 	}
-	if other := s.heaviest(a, n); other != nil {
+	if other := (&heaviest{turns: s, now: n}).than(a); other != nil {
 		s.stopPaused(other)
 	}
 }
@@ -289,7 +316,7 @@ func (s *Turns) stopPaused(a *account) {
 func (s *Turns) YieldRuntime() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a := s.heaviest(nil, Now()); a != nil {
+	if a := (&heaviest{turns: s, now: Now()}).than(nil); a != nil {
 		s.stopPaused(a)
 	}
 }

@@ -217,3 +217,39 @@ func TestTurn_Spent(t *testing.T) {
 		s.mu.Unlock()
 	}
 }
+
+// However many databases have calls that begin as long ones, all of them are looked at once for each call that is
+// chosen, not once for each of them.
+func TestTurns_heaviest(t *testing.T) {
+	s := New(2, 4, time.Minute, nil)
+	n := Now()
+	accounts := make([]*account, 5)
+	for i, used := range []float64{3, 1, 5, 4, 9} {
+		x := s.Open(Charge(context.Background(), fmt.Sprint(i), Background), [32]byte{})
+		accounts[i] = x.account
+		x.account.used.add(n, used)
+		if i < 4 { // the last one waits, and is not paused
+			x.long.Store(true)
+			x.count()
+		}
+		s.enqueue(x, i < 4, n)
+	}
+	h := &heaviest{turns: s, now: n}
+	for _, c := range []struct {
+		of   string
+		a    *account
+		want *account
+	}{
+		{"anybody", nil, accounts[2]}, {"one that has used less", accounts[1], accounts[2]},
+		{"the heaviest one", accounts[2], nil}, {"the next one", accounts[3], accounts[2]},
+		{"one that has used more", accounts[4], nil},
+	} {
+		if got := h.than(c.a); got != c.want {
+			t.Errorf("than %s: %v, want %v", c.of, got, c.want)
+		}
+	}
+	s.mu.waiting = nil // it does not look again
+	if h.than(nil) != accounts[2] {
+		t.Error("it has looked again")
+	}
+}
