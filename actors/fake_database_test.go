@@ -370,7 +370,7 @@ func (b *build) Reached(context.Context, layer.ShardID) (layer.StepResult, error
 	return layer.StepResult{}, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
 }
 
-func (b *build) Hurry() {}
+func (b *build) Hurry(bool) {}
 
 func (b *build) Finish(context.Context) error {
 	b.d.mu.Lock()

@@ -199,7 +199,7 @@ func TestBuild_Hurry(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	b.Hurry()
+	b.Hurry(true)
 	done, steps := 0, 0
 	for ended := false; !ended; steps++ {
 		r, err := b.Step(t.Context(), b.Shards[0], all)
@@ -240,7 +240,7 @@ func TestBuild_Hurry_deleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	b.Hurry()
+	b.Hurry(true)
 	if r, err := b.Step(t.Context(), b.Shards[0], 100); err != nil || r.Documents == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -162,7 +162,10 @@ type (
 		progress     []byte
 	}
 	askWaiting struct{} // whether other jobs wait for a worker
-	hurryBuild struct{ build ports.Build }
+	hurryBuild struct {
+		build ports.Build
+		on    bool
+	}
 	// postponeJob lets the job wait for its next turn.
 	postponeJob struct{ progress IndexerFacts }
 	// endTask removes the task and notifies those who wait.
@@ -212,7 +215,7 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 			return b.lookAgain()
 		}
 		b.phase = indexerYielding
-		return append(append([]runtime.Effect{hurryBuild{b.build}}, b.lookAgain()...), b.yield()...)
+		return append(append([]runtime.Effect{hurryBuild{b.build, true}}, b.lookAgain()...), b.yield()...)
 	case stepAgain:
 		if t := b.shards[m.shard]; t != nil { // nil if the build was begun anew, without the shard
 			t.pausing = false
@@ -286,7 +289,7 @@ func (b *indexerBehavior) yield() []runtime.Effect {
 	}
 	if !open || fails || !b.advanced {
 		b.phase = indexerBuilding
-		return b.next()
+		return append([]runtime.Effect{hurryBuild{b.build, false}}, b.next()...)
 	}
 	b.phase = indexerReporting
 	return []runtime.Effect{postponeJob{b.facts}}

@@ -183,6 +183,8 @@ func renderIndexing(effects []runtime.Effect) string {
 			list = append(list, "begin")
 		case stepShard:
 			list = append(list, fmt.Sprintf("%s:%d", e.shard, e.n))
+		case hurryBuild:
+			list = append(list, map[bool]string{true: "hurry", false: "no-hurry"}[e.on])
 		case finishBuild:
 			list = append(list, "finish")
 		case renewLease:
@@ -216,7 +218,7 @@ func TestIndexerBehavior_turn(t *testing.T) {
 		"others wait": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"},
 			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{false}, "pause"},
-			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "indexing.hurryBuild pause"},
+			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "hurry pause"},
 			{stepped{shard: "a", result: layer.StepResult{Documents: 7}}, ""}, {turnOver{}, "pause"},
 			{stepped{shard: "b"}, "indexing.postponeJob"},
 			{stepAgain{"b"}, ""}, {renewNow{}, ""}, {turnOver{}, ""}, {jobReported{}, "end <nil> stop"},
@@ -225,30 +227,30 @@ func TestIndexerBehavior_turn(t *testing.T) {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
 			{stepped{shard: "a", result: layer.StepResult{Documents: 1, Done: true}}, ""},
 			{stepped{shard: "b", err: &kv.Error{Code: kv.CodeUnreachable}}, "pause"},
-			{othersWaiting{true}, "indexing.hurryBuild pause indexing.postponeJob"},
+			{othersWaiting{true}, "hurry pause indexing.postponeJob"},
 		},
 		"it fails: it goes on until it has failed often enough, or works again": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
 			{stepped{shard: "a", result: layer.StepResult{Documents: 1, Done: true}}, ""},
-			{othersWaiting{true}, "indexing.hurryBuild pause"},
-			{stepped{shard: "b", err: errors.New("no")}, "pause"}, {stepAgain{"b"}, "b:50"},
-			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "indexing.hurryBuild pause"},
+			{othersWaiting{true}, "hurry pause"},
+			{stepped{shard: "b", err: errors.New("no")}, "pause no-hurry"}, {stepAgain{"b"}, "b:50"},
+			{turnOver{}, "indexing.askWaiting"}, {othersWaiting{true}, "hurry pause"},
 			{stepped{shard: "b", result: layer.StepResult{Documents: 1}}, "indexing.postponeJob"},
 		},
 		"it has done nothing yet": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
-			{othersWaiting{true}, "indexing.hurryBuild pause"},
-			{stepped{shard: "a"}, ""}, {stepped{shard: "b"}, "a:400 b:400"},
+			{othersWaiting{true}, "hurry pause"},
+			{stepped{shard: "a"}, ""}, {stepped{shard: "b"}, "no-hurry a:400 b:400"},
 		},
 		"nothing is left to do": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
-			{othersWaiting{true}, "indexing.hurryBuild pause"},
+			{othersWaiting{true}, "hurry pause"},
 			{stepped{shard: "a", result: layer.StepResult{Documents: 1, Done: true}}, ""},
-			{stepped{shard: "b", result: layer.StepResult{Documents: 1, Done: true}}, "finish"},
+			{stepped{shard: "b", result: layer.StepResult{Documents: 1, Done: true}}, "no-hurry finish"},
 		},
 		"the connection breaks meanwhile: it begins anew, and is asked again": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
-			{othersWaiting{true}, "indexing.hurryBuild pause"}, {stepped{shard: "a", err: cut}, ""},
+			{othersWaiting{true}, "hurry pause"}, {stepped{shard: "a", err: cut}, ""},
 			{turnOver{}, "pause"}, {stepped{shard: "b", result: layer.StepResult{Documents: 1}}, "begin"},
 			{begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
 		},
@@ -265,7 +267,7 @@ func TestIndexerBehavior_turn(t *testing.T) {
 		},
 		"the job is lost meanwhile": {
 			{runtime.Started{}, "begin pause pause"}, {begun, "a:100 b:100"}, {turnOver{}, "indexing.askWaiting"},
-			{othersWaiting{true}, "indexing.hurryBuild pause"},
+			{othersWaiting{true}, "hurry pause"},
 			{stepped{shard: "a", err: &layer.Error{Kind: layer.Conflict}}, "end <nil> stop"},
 		},
 	} {
@@ -274,6 +276,24 @@ func TestIndexerBehavior_turn(t *testing.T) {
 		for i, turn := range turns {
 			if got := renderIndexing(b.Step(time.Unix(1000, 0), turn.message)); got != turn.want {
 				t.Fatalf("%s: turn %d, %+v: %q, want %q", name, i, turn.message, got, turn.want)
+			}
+		}
+	}
+}
+
+// A shared build can be hurried again after it has gone on.
+func TestSharedBuild_Hurry(t *testing.T) {
+	b := &sharedBuild{hurried: make(chan struct{})}
+	for i, on := range []bool{true, true, false, false, true} {
+		b.Hurry(on)
+		select {
+		case <-b.hurried:
+			if !on {
+				t.Errorf("%d: it is hurried", i)
+			}
+		default:
+			if on {
+				t.Errorf("%d: it is not hurried", i)
 			}
 		}
 	}

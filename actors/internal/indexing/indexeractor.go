@@ -89,7 +89,7 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			return othersWaiting{err == nil && n > 0}
 		})
 	case hurryBuild:
-		e.build.Hurry()
+		e.build.Hurry(e.on)
 	case postponeJob:
 		sh.Do(func(ctx context.Context) any {
 			job := t.job

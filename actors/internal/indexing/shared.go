@@ -72,14 +72,26 @@ type sharedBuild struct {
 	what  indexJob
 	token int64
 
-	mu    sync.Mutex
-	parts map[layer.ShardID]*part
-
-	hurried chan struct{} // closed by Hurry
+	mu      sync.Mutex
+	parts   map[layer.ShardID]*part
+	hurried chan struct{} // closed while it is hurried
 }
 
-// Hurry ends the waits of Step. Other indexers go on, until the build is begun anew. Called once.
-func (b *sharedBuild) Hurry() { close(b.hurried) }
+// Hurry ends the waits of Step, and those that begin until it is called with false. The indexers of the parts go on.
+func (b *sharedBuild) Hurry(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.hurried:
+		if !on {
+			b.hurried = make(chan struct{})
+		}
+	default:
+		if on {
+			close(b.hurried)
+		}
+	}
+}
 
 // part is the state of one shard's job. It is used by one Step at a time.
 type part struct {
@@ -97,6 +109,7 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 		p = &part{}
 		b.parts[shard] = p
 	}
+	hurried := b.hurried
 	b.mu.Unlock()
 	what := b.what
 	what.Shard, what.Build = shard, b.token
@@ -110,7 +123,7 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 		p.asked = true
 	}
 	for {
-		r, again, err := b.look(ctx, what, p)
+		r, again, err := b.look(ctx, what, p, hurried)
 		if err != nil || !again {
 			return r, err
 		}
@@ -118,7 +131,8 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 }
 
 // look checks the progress of the shard, and waits for news if there is none. again is true if there was none.
-func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer.StepResult, again bool, err error) {
+func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part, hurried <-chan struct{}) (r layer.StepResult,
+	again bool, err error) {
 	job, watch, err := b.store.Job(ctx, shardJobs, what.id())
 	if err != nil {
 		return r, false, err
@@ -145,7 +159,7 @@ func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer
 	select {
 	case <-ctx.Done():
 		return r, false, ctx.Err()
-	case <-b.hurried:
+	case <-hurried:
 		return r, false, nil
 	case <-watch.Done():
 	case <-wait.C:

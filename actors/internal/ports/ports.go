@@ -78,8 +78,8 @@ type Build interface {
 	Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error)
 	// Reached returns how far a shard of a shared build is, whichever node works on it.
 	Reached(ctx context.Context, shard layer.ShardID) (layer.StepResult, error)
-	// Hurry makes the running steps end soon, after some progress.
-	Hurry()
+	// Hurry makes steps end soon, after some progress, until it is called with false.
+	Hurry(on bool)
 	Finish(ctx context.Context) error
 	Close()
 }

@@ -170,8 +170,9 @@ func quick(d *design.Design, parts int) int {
 	return max(1, int(int64(mapFor)/each))
 }
 
-// Hurry makes the steps that are running end as soon as they have mapped and written some documents.
-func (b *Build) Hurry() { b.hurried.Store(true) }
+// Hurry makes steps, also those that are running, end as soon as they have mapped and written some documents, until it
+// is called with false.
+func (b *Build) Hurry(on bool) { b.hurried.Store(on) }
 
 // Gather reads the part after from, out of the snapshot or the current store.
 func (b *Build) Gather(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int) (*Batch, []source,
