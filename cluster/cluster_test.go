@@ -14,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/cluster/simnet"
 )
 
 func options(t testing.TB, name string) cluster.Options {
@@ -51,6 +52,18 @@ func started(t testing.TB, o cluster.Options) *cluster.Cluster {
 		}
 	})
 	return c
+}
+
+// hosted returns the options of a member on a host of its own, with the timing of nodes. It joins the addresses.
+func hosted(t testing.TB, n *simnet.Network, name, ip string, join ...string) (cluster.Options, *simnet.Host) {
+	t.Helper()
+	h, err := n.Host(ip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, name)
+	o.Gossip, o.Network, o.Join, o.ProbeInterval = h.Gossip(), h, join, 0
+	return o, h
 }
 
 // eventually waits until wrong returns "", otherwise the description of what is still wrong.

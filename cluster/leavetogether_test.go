@@ -52,12 +52,8 @@ func leaveTogether(t *testing.T, seed uint64, members, leave int, faults simnet.
 	var all []*cluster.Cluster
 	want := ""
 	for i := range members {
-		h, err := n.Host(fmt.Sprintf("127.0.0.%d", i+1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := options(t, fmt.Sprint("m", i))
-		o.Gossip, o.Network, o.ProbeInterval, o.Began = h.Gossip(), h, 0, beganAll
+		o, _ := hosted(t, n, fmt.Sprint("m", i), fmt.Sprintf("127.0.0.%d", i+1))
+		o.Began = beganAll
 		if i > 0 {
 			o.Join = []string{"127.0.0.1:7946"}
 		}

@@ -32,12 +32,7 @@ func saidToHaveLeft(t *testing.T, seed uint64, faults simnet.Faults) {
 		events []string
 	}
 	start := func(i int) (*cluster.Cluster, *simnet.Host) {
-		h, err := n.Host(fmt.Sprintf("127.0.0.%d", i+1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := options(t, fmt.Sprint("m", i))
-		o.Gossip, o.Network, o.ProbeInterval = h.Gossip(), h, 0 // as in nodes
+		o, h := hosted(t, n, fmt.Sprint("m", i), fmt.Sprintf("127.0.0.%d", i+1))
 		if i == 0 {
 			o.Notify = func(e cluster.Event) {
 				told.Lock()
@@ -102,9 +97,12 @@ func saidToHaveLeft(t *testing.T, seed uint64, faults simnet.Faults) {
 	})
 	n.Change(simnet.Faults{})
 	tells("left m2", "returned m2")
-	if !slices.Equal(owners(zero, manyIDs()), owners(two, manyIDs())) {
-		t.Error("members disagree on the owners")
-	}
+	eventually(t, 5*time.Second, func() string {
+		if !slices.Equal(owners(zero, manyIDs()), owners(two, manyIDs())) {
+			return "members disagree on the owners"
+		}
+		return ""
+	})
 	say(first) // once more: it has lived on since
 	time.Sleep(time.Second)
 	before := two.Self().ID

@@ -38,12 +38,8 @@ func TestCluster_slowNotify(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(10 * time.Second) })
 		n := simnet.New(1, simnet.Faults{})
 		start := func(name, ip string, notify func(cluster.Event), join ...string) *cluster.Cluster {
-			h, err := n.Host(ip)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := options(t, name)
-			o.Gossip, o.Network, o.Join, o.ProbeInterval, o.Notify = h.Gossip(), h, join, 0, notify
+			o, _ := hosted(t, n, name, ip, join...)
+			o.Notify = notify
 			return started(t, o)
 		}
 		one := start("one", "127.0.0.1", func(cluster.Event) { time.Sleep(10 * time.Second) })
@@ -61,12 +57,7 @@ func restartAfterLeaving(t *testing.T, seed uint64) {
 	t.Cleanup(func() { time.Sleep(10 * time.Second) })
 	n := simnet.New(seed, simnet.Faults{})
 	start := func(name, ip string, join ...string) (*cluster.Cluster, *simnet.Host) {
-		h, err := n.Host(ip)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := options(t, name)
-		o.Gossip, o.Network, o.Join, o.ProbeInterval = h.Gossip(), h, join, 0
+		o, h := hosted(t, n, name, ip, join...)
 		return started(t, o), h
 	}
 	const a, b, c = "127.0.0.1", "127.0.0.2", "127.0.0.3"
@@ -109,13 +100,8 @@ func newIDWithoutPackets(t *testing.T, seed uint64) {
 	const a, b = "127.0.0.1", "127.0.0.2"
 	events := &eventLog{last: map[cluster.EventKind]time.Time{}}
 	start := func(name, ip string, notify func(cluster.Event), join ...string) *cluster.Cluster {
-		h, err := n.Host(ip)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := options(t, name)
-		o.Gossip, o.Network, o.Join, o.Notify = h.Gossip(), h, join, notify
-		o.ProbeInterval = 0 // as in nodes
+		o, _ := hosted(t, n, name, ip, join...)
+		o.Notify = notify
 		return started(t, o)
 	}
 	one := start("one", a, events.add)

@@ -269,7 +269,9 @@ func TestStore_RemoveJobLike(t *testing.T) {
 		stays  bool
 	}{
 		"as it was": {change: func(*layer.Store, *layer.Job) error { return nil }},
-		"reported":  {change: func(s *layer.Store, j *layer.Job) error { return s.Renew(t.Context(), j, []byte("{}")) }},
+		"reported": {change: func(s *layer.Store, j *layer.Job) error {
+			return s.Renew(t.Context(), j, []byte("{}"))
+		}},
 		"enqueued again": {change: func(s *layer.Store, j *layer.Job) error {
 			return s.Enqueue(t.Context(), "t", j.ID, j.Data)
 		}, stays: true},

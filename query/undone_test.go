@@ -90,8 +90,8 @@ func inside(t *testing.T, s *exectest.Store, text string) (*noticed, error) {
 	server := query.NewServer(query.Options{Log: slog.New(slog.DiscardHandler),
 		Catalog: func(context.Context, query.Principal) (exec.Catalog, error) { return s, nil }})
 	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
-	to := &noticed{}
-	return to, server.Wire().Run(t.Context(), pgwire.Inside{User: "ann", Database: "db", Remote: at, Local: at}, text, to)
+	who, to := pgwire.Inside{User: "ann", Database: "db", Remote: at, Local: at}, &noticed{}
+	return to, server.Wire().Run(t.Context(), who, text, to)
 }
 
 // Who sends a text whose last statement is for those that follow is told that the session ends with the text.

@@ -99,19 +99,6 @@ func (f *feeds) hear(documents int, what string) {
 	t.Logf("%s: the longest of %d changes took %v", what, documents, f.longest)
 }
 
-func (c *clusterOf) allAlive() {
-	c.t.Helper()
-	var want []string
-	for i := range c.nodes {
-		want = append(want, fmt.Sprintf("node%d alive", i))
-	}
-	for i := range c.nodes {
-		eventually(c.t, "every node sees every other", 20*time.Second, func() bool {
-			return c.statuses(i) == strings.Join(want, ", ")
-		})
-	}
-}
-
 // following waits until the feeds' nodes follow another one.
 func (f *feeds) following(nodes ...int) {
 	f.c.t.Helper()

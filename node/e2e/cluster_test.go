@@ -137,6 +137,20 @@ func (c *clusterOf) statuses(i int) string {
 	return strings.Join(all, ", ")
 }
 
+// allAlive waits until every node sees every other.
+func (c *clusterOf) allAlive() {
+	c.t.Helper()
+	var want []string
+	for i := range c.nodes {
+		want = append(want, fmt.Sprintf("node%d alive", i))
+	}
+	for i := range c.nodes {
+		eventually(c.t, "every node sees every other", 20*time.Second, func() bool {
+			return c.statuses(i) == strings.Join(want, ", ")
+		})
+	}
+}
+
 func eventually(t *testing.T, what string, atMost time.Duration, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(atMost); !condition(); time.Sleep(20 * time.Millisecond) {
@@ -192,9 +206,7 @@ func TestCluster(t *testing.T) {
 	mostlyWaits(t)
 	c := startCluster(t, 3)
 	const all = "node0 alive, node1 alive, node2 alive"
-	for i := range 3 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
-	}
+	c.allAlive()
 	one, two, three := c.nodes[0].client(), c.nodes[1].client(), c.nodes[2].client()
 
 	// What one node writes, another one reads, over HTTP and SQL. One revision wins, wherever it was written. A feed on

@@ -106,10 +106,7 @@ func TestEvents_NotAllowed(t *testing.T) {
 func TestEvents_Death(t *testing.T) {
 	mostlyWaits(t)
 	c := startCluster(t, 3)
-	const all = "node0 alive, node1 alive, node2 alive"
-	for i := range 3 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
-	}
+	c.allAlive()
 	two := c.nodes[2].client()
 	two.ok("PUT", "/db?changes_shards=16", "")
 	feed := two.stream("/db/_changes?feed=continuous&heartbeat=1000&since=now")
@@ -389,9 +386,7 @@ func TestEvents_Paused(t *testing.T) {
 	mostlyWaits(t)
 	c := startCluster(t, 3)
 	const all = "node0 alive, node1 alive, node2 alive"
-	for i := range 3 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
-	}
+	c.allAlive()
 	paused := c.nodes[1]
 	began := time.Now()
 	_ = paused.cmd.Process.Signal(stopSignal)

@@ -14,9 +14,7 @@ func TestEvents_Restarted(t *testing.T) {
 	mostlyWaits(t)
 	c := startCluster(t, 3)
 	const all = "node0 alive, node1 alive, node2 alive"
-	for i := range 3 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
-	}
+	c.allAlive()
 	one := c.nodes[1].client()
 	eventually(t, "all answer each other", 20*time.Second, func() bool {
 		return len(one.events("").Absent)+len(c.nodes[2].client().events("").Absent) == 0
@@ -73,11 +71,7 @@ func TestEvents_restartedInOutage(t *testing.T) {
 func TestEvents_Forgotten(t *testing.T) {
 	mostlyWaits(t)
 	c := startCluster(t, 4)
-	for i := range 4 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool {
-			return c.statuses(i) == "node0 alive, node1 alive, node2 alive, node3 alive"
-		})
-	}
+	c.allAlive()
 	one := c.nodes[0].client()
 	eventually(t, "all answer", 20*time.Second, func() bool { return len(one.events("").Absent) == 0 })
 	c.nodes[3].kill()
@@ -133,7 +127,9 @@ func TestEvents_twice(t *testing.T) {
 		eventually(t, "node0 is given up", 20*time.Second, func() bool {
 			return c.statuses(1) == "node0 left, node1 alive, node2 alive"
 		})
-		eventually(t, "the store is lost", 20*time.Second, func() bool { return tells("store_lost") > tells("store_back") })
+		eventually(t, "the store is lost", 20*time.Second, func() bool {
+			return tells("store_lost") > tells("store_back")
+		})
 	}
 	back := func(also ...int) {
 		_ = first.Signal(continueSignal)
@@ -144,7 +140,9 @@ func TestEvents_twice(t *testing.T) {
 	}
 	away()
 	back()
-	eventually(t, "the store is back", 20*time.Second, func() bool { return tells("store_lost") == tells("store_back") })
+	eventually(t, "the store is back", 20*time.Second, func() bool {
+		return tells("store_lost") == tells("store_back")
+	})
 	away()
 	c.nodes[2].kill()
 	back(2)

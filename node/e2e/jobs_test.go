@@ -120,8 +120,8 @@ func TestJobs_Turns(t *testing.T) {
 		return n
 	}
 	for i := range 4 {
-		c.ok("PUT", fmt.Sprintf("/slow/_design/%d", i), fmt.Sprintf(
-			`{"views":{"v":{"map":"function (doc) { for (var i = 0, x = %d; i < 1e6; i++) x += i %% 7; emit(doc.n, x) }"}}}`, i))
+		slow := fmt.Sprintf(`function (doc) { for (var i = 0, x = %d; i < 1e6; i++) x += i %% 7; emit(doc.n, x) }`, i)
+		c.ok("PUT", fmt.Sprintf("/slow/_design/%d", i), `{"views":{"v":{"map":"`+slow+`"}}}`)
 		c.ok("GET", fmt.Sprintf("/slow/_design/%d/_view/v?update=lazy", i), "")
 	}
 	eventually(t, "two slow builds have begun", time.Minute, func() bool { return count("count(progress)") == 2 })

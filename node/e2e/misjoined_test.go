@@ -174,9 +174,11 @@ func TestMisjoined_Name_silent(t *testing.T) {
 		for _, p := range []*process{first, two} {
 			var o overview
 			p.client().into("/_dashboard/api/overview", &o)
-			if said := strings.Count(fmt.Sprint(o.Attention), "two nodes are called twin, one of which answers at "); said > 1 {
+			const clash = "two nodes are called twin, one of which answers at "
+			switch said := strings.Count(fmt.Sprint(o.Attention), clash); {
+			case said > 1:
 				t.Fatalf("they say it %d times: %+v", said, o.Attention)
-			} else if said == 0 {
+			case said == 0:
 				return false
 			}
 		}

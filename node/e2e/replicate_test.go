@@ -132,9 +132,8 @@ func TestReplicate(t *testing.T) {
 	})
 	to.ok("DELETE", "/_replicator", "")
 	to.ok("PUT", "/_replicator", "") // without its documents
-	eventually(t, "those of a deleted database end, also one that waits for its next attempt", 20*time.Second, func() bool {
-		return to.jobs() == 0
-	})
+	eventually(t, "those of a deleted database end, also one that waits for its next attempt", 20*time.Second,
+		func() bool { return to.jobs() == 0 })
 }
 
 // The first replication document creates its database, and before that the lists are empty. While the replication runs,

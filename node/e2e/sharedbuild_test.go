@@ -14,11 +14,7 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	c := startCluster(t, 3)
-	for i := range 3 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool {
-			return c.statuses(i) == "node0 alive, node1 alive, node2 alive"
-		})
-	}
+	c.allAlive()
 	one := c.nodes[0].client()
 	name := "" // of a database with shards on node2, but not all on node0
 	for i := 0; name == ""; i++ {

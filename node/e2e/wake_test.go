@@ -42,11 +42,7 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	}
 	mostlyWaits(t)
 	c := startCluster(t, 3)
-	for i := range 3 {
-		eventually(t, "every node sees every other", 20*time.Second, func() bool {
-			return c.statuses(i) == "node0 alive, node1 alive, node2 alive"
-		})
-	}
+	c.allAlive()
 	one := c.nodes[0].client()
 	name := "" // of a database whose shard is placed on the last node
 	for i := 0; name == ""; i++ {

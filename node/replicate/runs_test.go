@@ -114,9 +114,10 @@ func TestManager_failsWhileSourceIsAsked(t *testing.T) {
 	}))
 	t.Cleanup(source.Close)
 	m := New(Options{Store: s, Node: "n", Settings: func() Settings {
-		return Settings{MaxJobs: 10, MaxHistory: 5, Interval: time.Minute, Defaults: spec.Defaults{
-			Protocols: []string{"http"}, Options: spec.Options{WorkerProcesses: 1, WorkerBatchSize: 10, HTTPConnections: 2,
-				ConnectionTimeout: time.Hour, CheckpointInterval: time.Minute}}}
+		options := spec.Options{WorkerProcesses: 1, WorkerBatchSize: 10, HTTPConnections: 2,
+			ConnectionTimeout: time.Hour, CheckpointInterval: time.Minute}
+		return Settings{MaxJobs: 10, MaxHistory: 5, Interval: time.Minute,
+			Defaults: spec.Defaults{Protocols: []string{"http"}, Options: options}}
 	}})
 	m.reportEvery, m.pendingWithin = 10*time.Millisecond, time.Hour
 	data := layer.ReplicationJob{User: "u", Request: []byte(

@@ -195,14 +195,17 @@ func TestMerge_once(t *testing.T) {
 // A node without the store may hear that its disk is full when the node with it tells that it is low. That node tells
 // both if it is low first.
 func TestMerge_disk(t *testing.T) {
-	of := func(node string, s float64, reason string) state.Event {
-		return state.Event{ID: fmt.Sprintf("%s/a/%v", node, s), Node: node, At: at(s), Kind: state.DiskLow, Object: reason}
+	of := func(node, reason string, s float64) state.Event {
+		id := fmt.Sprintf("%s/a/%v", node, s)
+		return state.Event{ID: id, Node: node, At: at(s), Kind: state.DiskLow, Object: reason}
 	}
+	low := func(node string, s float64) state.Event { return of(node, "disk_low", s) }
+	full := func(node string, s float64) state.Event { return of(node, "disk_full", s) }
 	for want, lists := range map[string][][]state.Event{
-		"[disk_low n6 [n7]]":                  {{of("n6", 0, "disk_low")}, {of("n7", 3, "disk_full")}},
-		"[disk_full n6 [n7] disk_low n6 []]":  {{of("n6", 0, "disk_low"), of("n6", 2, "disk_full")}, {of("n7", 3, "disk_full")}},
-		"[disk_full n7 [n6] disk_low n6 []]":  {{of("n6", 0, "disk_low"), of("n6", 99, "disk_full")}, {of("n7", 60, "disk_full")}},
-		"[disk_full n7 [] disk_full n6 [n7]]": {{of("n6", 0, "disk_full")}, {of("n7", 1, "disk_full"), of("n7", 30, "disk_full")}},
+		"[disk_low n6 [n7]]":                  {{low("n6", 0)}, {full("n7", 3)}},
+		"[disk_full n6 [n7] disk_low n6 []]":  {{low("n6", 0), full("n6", 2)}, {full("n7", 3)}},
+		"[disk_full n7 [n6] disk_low n6 []]":  {{low("n6", 0), full("n6", 99)}, {full("n7", 60)}},
+		"[disk_full n7 [] disk_full n6 [n7]]": {{full("n6", 0)}, {full("n7", 1), full("n7", 30)}},
 	} {
 		var got []string
 		for _, e := range events.Merge(lists...) {

@@ -180,8 +180,8 @@ func TestStories_store(t *testing.T) {
 		}
 	})
 	t.Run("of the member that has it, and not of another one that went a moment later", func(t *testing.T) {
-		other := state.Event{ID: "n2/b/3", Node: "n2", At: at(3.2), Since: since(1), Kind: state.MemberDead, Member: "n3",
-			Text: "n3 was given up"}
+		other := state.Event{ID: "n2/b/3", Node: "n2", At: at(3.2), Since: since(1), Kind: state.MemberDead,
+			Member: "n3", Text: "n3 was given up"}
 		asked, unaware := lost("n2", 1.2), lost("n4", 1.5)
 		told := func() (list []string) {
 			merged := events.Merge([]state.Event{silent, other, asked}, []state.Event{unaware})
@@ -284,10 +284,12 @@ func TestStories_store(t *testing.T) {
 			return state.Event{ID: fmt.Sprint("n1/a/", job), Node: "n1", At: at(s), Kind: state.JobTaken, From: "n3",
 				To: "n1", Job: fmt.Sprint("index db/", job), Text: "one goes on"}
 		}
-		check(t, told([]state.Event{silent, lost("n2", 3.1), returned, back("n2", 9.5, 0.4)}, []state.Event{lost("n3", 4),
-			back("n3", 11, 1)}, []state.Event{taken(9.6, 1), taken(9.7, 2), taken(900, 3)}), `
+		check(t, told([]state.Event{silent, lost("n2", 3.1), returned, back("n2", 9.5, 0.4)},
+			[]state.Event{lost("n3", 4), back("n3", 11, 1)},
+			[]state.Event{taken(9.6, 1), taken(9.7, 2), taken(900, 3)}), `
 			n1 did not answer and is back | n1 silent 12:00:00.0, given up 12:00:03.0, back 12:00:09.0, `+
-			`n2 and n3 without store from 12:00:00.4 to 12:00:09.5, 2 jobs of n3 resumed 12:00:09.6 | true good n1 [n2 n3]
+			`n2 and n3 without store from 12:00:00.4 to 12:00:09.5, `+
+			`2 jobs of n3 resumed 12:00:09.6 | true good n1 [n2 n3]
 			  0.0 n1 was last heard [n2]
 			  3.0 n1 has not answered for 3.0 s and was given up [n2]
 			  3.1 the store does not answer [n2 n3]
@@ -309,7 +311,8 @@ func TestStories_store(t *testing.T) {
 	t.Run("for all nodes, long before and long after a member has died", func(t *testing.T) {
 		got := told([]state.Event{lost("n2", -600), back("n2", -300, -600), silent, lost("n2", 600)},
 			[]state.Event{lost("n3", -599)})
-		for _, want := range []string{"the store does not answer n2 and n3 | n2 and n3 without store since 11:50:00.0 | false error ",
+		for _, want := range []string{
+			"the store does not answer n2 and n3 | n2 and n3 without store since 11:50:00.0 | false error ",
 			"n1 does not answer and was given up | n1 silent 12:00:00.0, given up 12:00:03.0 | false error n1 []\n"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in\n%s", want, got)

@@ -103,7 +103,8 @@ func TestStories(t *testing.T) {
 	t.Run("an operator has forgotten a member of whose silence only one node told, much later", func(t *testing.T) {
 		stories := events.Stories(events.Merge([]state.Event{
 			{ID: "n1/a/1", Node: "n1", At: at(2), Since: since(0), Kind: state.MemberSilent, Member: "n2"},
-			{ID: "n3/a/1", Node: "n3", At: at(3600), Kind: state.ActionDone, Member: "n2", Object: "member n2 forgotten"}}))
+			{ID: "n3/a/1", Node: "n3", At: at(3600), Kind: state.ActionDone, Member: "n2",
+				Object: "member n2 forgotten"}}))
 		if len(stories) != 1 || !stories[0].Over {
 			t.Errorf("stories %+v", stories)
 		}
@@ -296,10 +297,13 @@ func TestStories(t *testing.T) {
 		}
 	})
 	t.Run("a node suspects it after others have seen that it has restarted", func(t *testing.T) {
-		stories := events.Stories(events.Merge([]state.Event{
-			{ID: "n3/a/1", Node: "n3", At: at(2), Since: since(0), Kind: state.MemberRestart, Member: "n1"}},
-			[]state.Event{{ID: "n2/a/1", Node: "n2", At: at(3), Since: since(-1), Kind: state.MemberSilent, Member: "n1"},
-				{ID: "n2/a/2", Node: "n2", At: at(3.0003), Since: since(-1), Kind: state.MemberRestart, Member: "n1"}}))
+		seen := func(id, node string, s, from float64, kind state.EventKind) state.Event {
+			return state.Event{ID: id, Node: node, At: at(s), Since: since(from), Kind: kind, Member: "n1"}
+		}
+		stories := events.Stories(events.Merge(
+			[]state.Event{seen("n3/a/1", "n3", 2, 0, state.MemberRestart)},
+			[]state.Event{seen("n2/a/1", "n2", 3, -1, state.MemberSilent),
+				seen("n2/a/2", "n2", 3.0003, -1, state.MemberRestart)}))
 		if len(stories) != 1 || !stories[0].Over {
 			t.Errorf("stories %+v", stories)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/node/console/state"
 )
 
+// story returns a telling as it is shown: with a title, a text of one line, and its steps.
 func (t *telling) story() state.Story {
 	first := t.events[0]
 	s := state.Story{ID: first.ID, Member: t.member, Over: t.over, Severity: state.Error}

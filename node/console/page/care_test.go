@@ -200,7 +200,8 @@ func TestPage_sortBy(t *testing.T) {
 	p.Eval(`location.hash = '#/nodes'`, nil)
 	p.Wait(`document.querySelectorAll('#view section').length === 1 && ` + choice)
 	for _, way := range []string{"name descending", "name ascending"} {
-		p.Eval(`(e => { e.focus(); e.value = `+quoted(way)+`; e.dispatchEvent(new Event('change')); })(`+choice+`)`, nil)
+		p.Eval(`(e => { e.focus(); e.value = `+quoted(way)+`; e.dispatchEvent(new Event('change')); })(`+
+			choice+`)`, nil)
 		got := value[string](p, choice+`.value + ' ' + (document.activeElement === `+choice+`)`)
 		if got != way+" true" {
 			t.Errorf("after a choice of %s it is %s", way, got)

@@ -59,7 +59,8 @@ func TestPage_oldValue(t *testing.T) {
 	defer p.Close()
 	p.WaitText("commit, 99 of 100")
 	var got []string
-	p.Eval(`[...document.querySelectorAll('.tile')].map(t => t.innerText.replace(/\s+/g, ' ').replace(/ at \d.*/, ''))`, &got)
+	p.Eval(`[...document.querySelectorAll('.tile')].map(t =>
+		t.innerText.replace(/\s+/g, ' ').replace(/ at \d.*/, ''))`, &got)
 	if strings.TrimSpace(strings.Join(got, "; ")) != "commit, 99 of 100 – at most 107 ms · last 107 ms; "+
 		"commit, median 107 ms at most 107 ms" {
 		t.Errorf("the tiles are %q", got)

@@ -89,9 +89,9 @@ func TestPage_sqlNoColumns(t *testing.T) {
 		state.SQLLine{Done: "UPDATE 3"}, state.SQLLine{Columns: []state.SQLColumn{}}, state.SQLLine{Done: "SELECT 0"}})
 	p.Eval(pressed, nil)
 	p.WaitText("SELECT 0")
-	got := value[[]string](p, `[...document.querySelectorAll('#view > div > div > section')].map(e =>
-		e.innerText.replace(/\s+/g, ' '))`)
-	if want := "SELECT 2 CSV JSON Chart 2 rows without columns; Done UPDATE 3; Done SELECT 0"; strings.Join(got, "; ") != want {
+	got := value[string](p, `[...document.querySelectorAll('#view > div > div > section')].map(e =>
+		e.innerText.replace(/\s+/g, ' ')).join('; ')`)
+	if want := "SELECT 2 CSV JSON Chart 2 rows without columns; Done UPDATE 3; Done SELECT 0"; got != want {
 		t.Errorf("it shows %q, want %s", got, want)
 	}
 	files := value[string](p, `import('/_dashboard/js/results.js').then(({ csv, json }) =>
@@ -326,8 +326,8 @@ func TestPage_chartLabels(t *testing.T) {
 // Where to begin an SQL session is where the node that was asked listens.
 func TestPage_psql(t *testing.T) {
 	api := answers()
-	api["sessions"] = map[string]any{"now": time.Now(), "total": 0, "absent": []state.Absent{}, "rows": []state.Session{},
-		"sql": "10.0.0.7:7433"}
+	api["sessions"] = map[string]any{"now": time.Now(), "total": 0, "absent": []state.Absent{},
+		"rows": []state.Session{}, "sql": "10.0.0.7:7433"}
 	url, _, _ := caring(t, api)
 	p := browser.Start(t).Open(url+"/_dashboard/#/sessions", browser.View{})
 	defer p.Close()

@@ -30,8 +30,8 @@ func TestPage_hidden(t *testing.T) {
 	api["verdict"] = state.Verdict{Now: time.Now().UTC(), Node: "n1", State: "ok", Text: "all is well: 3 nodes",
 		User: api["verdict"].(state.Verdict).User}
 	pass(p, 40*time.Second)
-	if got := head(); !strings.HasPrefix(got, "Nodes · Divan n1 | ") || !strings.Contains(got, "all is well: 3 nodes") ||
-		!strings.Contains(got, "as of ") || strings.Contains(got, "live ●") {
+	if got := head(); !strings.HasPrefix(got, "Nodes · Divan n1 | ") || strings.Contains(got, "live ●") ||
+		!strings.Contains(got, "all is well: 3 nodes") || !strings.Contains(got, "as of ") {
 		t.Errorf("when all is well the hidden page says %s", got)
 	}
 	if times := asked(p, "/_dashboard/api/verdict"); len(times) < 1 || len(times) > 3 {
@@ -265,9 +265,9 @@ func TestPage_compared(t *testing.T) {
 	p.Wait(`(e => e?.matches('table.diff') && e.getBoundingClientRect().top < innerHeight)(document.activeElement)`)
 	for _, width := range []int{laptop, 360} {
 		p.Resize(width, 600)
-		got := value[string](p, `[...document.querySelectorAll('.diff th')].map(th => th.innerText + (th.checkVisibility() &&
-			th.getBoundingClientRect().left - document.querySelectorAll('.diff tbody td')[th.cellIndex]
-			.getBoundingClientRect().left)).join()`)
+		got := value[string](p, `[...document.querySelectorAll('.diff th')].map(th => th.innerText +
+			(th.checkVisibility() && th.getBoundingClientRect().left -
+			document.querySelectorAll('.diff tbody td')[th.cellIndex].getBoundingClientRect().left)).join()`)
 		if got != "39-x0,now0" {
 			t.Errorf("at %d pixels the columns are headed %s, with how far they are apart", width, got)
 		}

@@ -94,7 +94,8 @@ func wrapped(words []string) string {
 // The page's description of what it gets is that of package state.
 func TestTypes(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("/**\nWhat the server answers. Generated from package state by: go test ./node/console/page -update\n")
+	b.WriteString("/**\nWhat the server answers. " +
+		"Generated from package state by: go test ./node/console/page -update\n")
 	for _, v := range described {
 		typ := reflect.TypeOf(v)
 		text := "@typedef {{" + strings.Join(members(typ), ", ") + "}} " + typ.Name()

@@ -27,7 +27,8 @@ func crowded() map[string]any {
 	api["actors"], api["tree"] = list([]state.Actor{actor, failing}), list([]state.Actor{actor, failing})
 	api["replications"] = list([]state.Replication{{ID: "1", State: "crashing", Continuous: true, Source: url,
 		Target: "http://10.0.0.7:5984/" + long + "/", Database: "_replicator", Document: long, Node: host, Written: 1e6,
-		Failed: 1e3, Errors: 1000, Pending: pointer(int64(1e6)), Changed: &now, Error: "unauthorized: name or password is wrong"},
+		Failed: 1e3, Errors: 1000, Pending: pointer(int64(1e6)), Changed: &now,
+		Error: "unauthorized: name or password is wrong"},
 		{ID: "2", State: "running", Source: url, Target: url, Database: "_replicator", Document: "big-1-to-db004",
 			Node: "n1", Changed: &now}})
 	api["jobs"] = list([]state.Job{{Type: "index", ID: long + "/0519c025", Database: long, Design: "_design/" + long,
@@ -35,12 +36,13 @@ func crowded() map[string]any {
 		Updated: &now, Created: &now, Token: 1_000_000, Lease: 20},
 		{Type: "compaction", ID: long, State: "pending", Updated: &now}})
 	api["sessions"] = list([]state.Session{{Node: host, PID: 70_000, User: long, Database: long, Application: long,
-		State: "active", Statement: "SELECT " + long + " FROM docs", Began: &now, Examined: 1e6, Returned: 1e6, Rows: 1e6}})
+		State: "active", Statement: "SELECT " + long + " FROM docs", Began: &now,
+		Examined: 1e6, Returned: 1e6, Rows: 1e6}})
 	api["shards"] = list([]state.Shard{{Node: host, Database: long, Shard: "3", Owner: host, State: "following",
 		Error: "transaction_too_old_for_this", Listeners: 12_000, Lag: 2.5}})
 	api["indexes"] = list([]state.Index{{Database: long, Design: "_design/" + long, Views: []string{long, "customers"},
-		Rows: 3e9, Bytes: 12e6, Errors: 2e6, Lag: 2, Failures: 3, Failure: "rows_of_one_document_exceed", Nodes: []string{
-			host, "n2"}}})
+		Rows: 3e9, Bytes: 12e6, Errors: 2e6, Lag: 2, Failures: 3, Failure: "rows_of_one_document_exceed",
+		Nodes: []string{host, "n2"}}})
 	api["settings"] = list([]state.Setting{{Name: "replication.interval_of_checkpoints", Value: long, Default: url,
 		Changed: true, Nodes: []string{host, "n3"}}})
 	big := int64(1_234_567_890)

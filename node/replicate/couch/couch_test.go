@@ -70,7 +70,8 @@ func TestDatabase_query(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = db.Document(t.Context(), "a")
-		if want := "GET " + s.URL + "/db/a?token=*****: status 418"; err == nil || !strings.Contains(err.Error(), want) {
+		want := "GET " + s.URL + "/db/a?token=*****: status 418"
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if got := <-asked; !strings.HasPrefix(got, "/db/a?token=SECRET") {

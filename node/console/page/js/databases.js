@@ -1,7 +1,7 @@
 // The databases, or one of them.
 import {
-  el, press, none, dim, bad, bar, tell, shown, section, text, time, known, count, plural, bytes, measure, link, to, redraw,
-  toDatabase, failure, endOf,
+  el, press, none, dim, bad, bar, tell, shown, section, text, time, known, count, plural, bytes, measure, link, to,
+  redraw, toDatabase, failure, endOf,
 } from './dom.js';
 import { list, table, col, num } from './table.js';
 import { ask, confirm, button } from './actions.js';
@@ -301,10 +301,11 @@ const one = (place, say, name) => {
     list(place, view, caption, columns, empty, say, { asks: true, more: { database: name }, as, read });
   const stops = [
     conflicts.ends,
-    part('databases', 'figures.', 'Figures', conflicts.columns, () => none('There is no such database.'), (p, again) => {
-      conflicts.seen(p, again);
-      if (p.rows.length) shardMaps.know(p.rows[0].shards);
-    }),
+    part('databases', 'figures.', 'Figures', conflicts.columns, () => none('There is no such database.'),
+      (p, again) => {
+        conflicts.seen(p, again);
+        if (p.rows.length) shardMaps.know(p.rows[0].shards);
+      }),
     part('indexes', 'indexes.', 'Indexes', indexColumns, () => teachIndex(name)),
     part('shards', 'shards.', 'Changes shards with listeners', shardColumns, unheard),
   ];

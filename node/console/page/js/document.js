@@ -1,6 +1,7 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
 import {
-  el, press, bar, dim, content, named, shown, section, text, bytes, count, plural, link, to, redraw, speak, tell, failure,
+  el, press, bar, dim, content, named, shown, section, text, bytes, count, plural, link, to, redraw, speak, tell,
+  failure,
 } from './dom.js';
 import { table, col, num } from './table.js';
 import { couch, couchJSON, later, onReturn, path } from './source.js';
@@ -307,8 +308,8 @@ export const documentPage = (place, say, name, id) => {
     );
   };
   /**
-   * Deletes some revisions, unless there are others now than when somebody has chosen kept, or '' if none is kept. again,
-   * if given, asks anew if the first one is the same.
+   * Deletes some revisions, unless there are others now than when somebody has chosen kept, or '' if none is kept.
+   * again, if given, asks anew if the first one is the same.
    */
   const keep = (kept, lost, again) => {
     const were = leaves(meta);

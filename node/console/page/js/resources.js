@@ -44,7 +44,8 @@ const foundation = c => {
     ['Moving between servers', known(c.moving, bytes)],
     ['Latency', `start ${known(c.start, ms)}, read ${known(c.read, ms)}, commit ${known(c.commit, ms)}`],
     ['Transactions',
-      `${known(c.started, rate)} started, ${known(c.committed, rate)} committed, ${known(c.conflicted, rate)} in conflict`,
+      `${known(c.started, rate)} started, ${known(c.committed, rate)} committed, ` +
+        `${known(c.conflicted, rate)} in conflict`,
     ],
     ['Limited by', [c.limit, c.lag ? el('span', { class: 'warn' }, ` ${duration(c.lag)} behind`) : '']],
     ...(c.messages || []).map(m => ['It says', el('span', { class: 'warn' }, text(m))]),

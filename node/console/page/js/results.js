@@ -59,8 +59,8 @@ export const grid = r => {
 };
 
 /**
- * RFC 4180, as COPY of Postgres writes it: NULL is empty, an empty text is quoted, and \., where psql stops. A NULL alone
- * in its row is quoted too: many readers skip empty lines. Values are as stored, for programs, although a
+ * RFC 4180, as COPY of Postgres writes it: NULL is empty, an empty text is quoted, and \., where psql stops. A NULL
+ * alone in its row is quoted too: many readers skip empty lines. Values are as stored, for programs, although a
  * spreadsheet takes some for formulas.
  */
 export const csv = r => {

@@ -151,8 +151,8 @@ export const onReturn = work => {
 };
 
 /**
- * Notes who is signed in, as the answer to a question says that was asked when the tab was somebody's. Somebody else gets
- * nothing of what is in this tab, and what was typed is not theirs.
+ * Notes who is signed in, as the answer to a question says that was asked when the tab was somebody's. Somebody else
+ * gets nothing of what is in this tab, and what was typed is not theirs.
  */
 const belongs = (name, asker) => {
   if (name === undefined || name === told || asker !== owner) return;

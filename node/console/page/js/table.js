@@ -72,7 +72,8 @@ export const table = (caption, columns, rows, order) => {
           columns.map(c => {
             const content = el('span', {}, c.cell(r));
             if (whole(content)) content.className = 'words';
-            return el('td', { class: `${kind(c)} ${content.textContent ? '' : 'empty'}`, 'data-name': c.title }, content);
+            const as = `${kind(c)} ${content.textContent ? '' : 'empty'}`;
+            return el('td', { class: as, 'data-name': c.title }, content);
           }),
         ),
       ),
@@ -94,8 +95,9 @@ export const facts = list =>
 
 /**
  * What a view with pages shows: q has the values of keys as its address says, where their names begin with as, or the
- * usual ones. changed notes them there, and shows the first page, or another one if turned. by is for the
- * order of a table, and before are where the pages before begin. box is a search box for one of the keys, and turns are buttons for the pages before and after.
+ * usual ones. changed notes them there, and shows the first page, or another one if turned. by is for the order of a
+ * table, and before are where the pages before begin. box is a search box for one of the keys, and turns are buttons
+ * for the pages before and after.
  */
 export const paged = (keys, show, { as = '', usual = {} } = {}) => {
   const told = given(),
