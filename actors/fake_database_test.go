@@ -78,6 +78,7 @@ type database struct {
 
 	indexed    map[layer.ShardID]uint64 // visible to readers
 	built      map[layer.ShardID]uint64 // in the current build
+	cut        map[layer.ShardID]uint64 // the goal of a build that takes several turns
 	token      int64                    // of the newest build
 	building   bool
 	goal       layer.Seq
@@ -299,7 +300,7 @@ func (ix index) Aggregate(context.Context) error {
 	return nil
 }
 
-func (d *database) Begin(_ context.Context, of layer.IndexJob, token, _ int64) (actors.Build, error) {
+func (d *database) Begin(_ context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (actors.Build, error) {
 	if d.beforeBegin != nil {
 		d.beforeBegin()
 	}
@@ -319,6 +320,12 @@ func (d *database) Begin(_ context.Context, of layer.IndexJob, token, _ int64) (
 	d.open++
 	for shard, v := range d.version {
 		b.goal[shard], b.reached[shard] = v, d.built[shard]
+	}
+	if b.resumed && with.Turns {
+		if d.cut == nil {
+			d.cut = b.goal
+		}
+		b.goal = maps.Clone(d.cut)
 	}
 	d.goal = sequence(sum(b.goal))
 	return b, nil
@@ -384,7 +391,7 @@ func (b *build) Finish(context.Context) error {
 		}
 		b.d.indexed[shard] = goal
 	}
-	b.d.building = false
+	b.d.building, b.d.cut = false, nil
 	b.d.finishes++
 	b.d.finishers = append(b.d.finishers, b.token)
 	return nil

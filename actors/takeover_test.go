@@ -160,3 +160,40 @@ func TestIndexer_Turns(t *testing.T) {
 		})
 	})
 }
+
+// A build that takes turns ends with what was written before it began, although more is written in each round of turns
+// than it indexes in one.
+func TestIndexer_turnsWhileWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // as in warmed
+		dbs := []*database{newDatabase("one"), newDatabase("two"), newDatabase("three")}
+		s := start(t, newStore(t, dbs...), func(o *actors.Options) { o.MaxIndexers, o.WarmFor = 1, -1 })
+		for _, d := range dbs {
+			d.set(func() {
+				d.stepFault = func(layer.ShardID) error {
+					time.Sleep(1900 * time.Millisecond)
+					return nil
+				}
+			})
+			commits(d, "a", 20_000)
+		}
+		built := make(chan error, len(dbs))
+		for _, d := range dbs {
+			go func() { built <- s.Ensure(t.Context(), d, d.design) }()
+		}
+		for second := 0; len(built) < len(dbs); second++ {
+			if second == 400 {
+				t.Fatalf("%d of %d builds have ended", len(built), len(dbs))
+			}
+			time.Sleep(time.Second)
+			for _, d := range dbs {
+				commits(d, "a", 400)
+			}
+		}
+		for range dbs {
+			if err := <-built; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -164,7 +164,12 @@ func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
 
 // StartSharedBuild is Database.StartBuild of this index.
 func (ix *Index) StartSharedBuild(ctx context.Context, token, share int64) (*Build, error) {
-	return build.Of(ix.Db).StartBuild(ctx, ix.job(), token, share)
+	return build.Of(ix.Db).StartBuild(ctx, ix.job(), token, BuildOptions{Share: share})
+}
+
+// StartTurn is Database.StartBuild of this index, after a turn.
+func (ix *Index) StartTurn(ctx context.Context, token int64) (*Build, error) {
+	return build.Of(ix.Db).StartBuild(ctx, ix.job(), token, BuildOptions{Turns: true})
 }
 
 // JoinBuild is Database.JoinBuild of this index.

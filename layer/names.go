@@ -262,6 +262,7 @@ const (
 // From build.
 type (
 	Build         = build.Build
+	BuildOptions  = build.Options
 	BuildProgress = build.Progress
 	StepResult    = build.StepResult
 )

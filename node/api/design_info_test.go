@@ -58,7 +58,7 @@ func TestDesignInfo_progress(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked.Watch.Cancel()
-	b, err := db.StartBuild(t.Context(), layer.IndexJob{Signature: design.Signature}, 1, 0)
+	b, err := db.StartBuild(t.Context(), layer.IndexJob{Signature: design.Signature}, 1, layer.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

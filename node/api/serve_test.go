@@ -111,7 +111,7 @@ func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *lay
 	if caught, err := ix.CatchUp(ctx, 1_000_000); caught || err != nil {
 		return err
 	}
-	b, err := db.StartBuild(ctx, layer.IndexJob{Design: design.ID, Signature: design.Signature}, 1, 0)
+	b, err := db.StartBuild(ctx, layer.IndexJob{Design: design.ID, Signature: design.Signature}, 1, layer.BuildOptions{})
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,8 @@ func TestFauxton(t *testing.T) {
 	u.visit("#/activetasks")
 	u.WaitText("continuous")
 	// A replication runs before it has copied anything.
-	u.Wait(`fetch('/copied/first').then(r => r.json()).then(r => r.who === 'Ada')`)
+	u.Wait(`fetch('/copied/_all_docs?key="first"&include_docs=true').then(r => r.json())
+		.then(r => r.rows?.[0]?.doc.who === 'Ada')`)
 
 	u.visit("#/database/orders/permissions")
 	u.WaitText("Members")

@@ -95,7 +95,8 @@ type IndexerFacts struct {
 	Documents int64             `json:"changes_done"`
 	Total     int64             `json:"total_changes"` // roughly; 0 if unknown
 	Rows      int64             `json:"rows"`
-	Batch     int               `json:"batch"` // size of the last batch
+	Batch     int               `json:"batch"`           // size of the last batch
+	Turns     int               `json:"turns,omitempty"` // how many are over
 	Error     string            `json:"error,omitempty"`
 	Shards    []IndexShardFacts `json:"shards,omitempty"`
 }
@@ -251,7 +252,7 @@ func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
 		return b.failed(m.err, startAgain{})
 	}
 	b.failures, b.phase, b.build = 0, indexerBuilding, m.build
-	b.facts.Total = m.plan.Changes
+	b.facts.Total, b.facts.Turns = m.plan.Changes, m.done.Turns
 	if m.done.Total > 0 {
 		b.facts.Total = m.done.Total // of the same documents; deleted ones are not counted twice
 	}
@@ -292,6 +293,7 @@ func (b *indexerBehavior) yield() []runtime.Effect {
 		return append([]runtime.Effect{hurryBuild{b.build, false}}, b.next()...)
 	}
 	b.phase = indexerReporting
+	b.facts.Turns++
 	return []runtime.Effect{postponeJob{b.facts}}
 }
 

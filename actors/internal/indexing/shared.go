@@ -33,11 +33,11 @@ func (x *Indexing) openBuild(ctx context.Context, t *task) (ports.Build, error) 
 		}
 		return partBuild{b, t.what.Changes}, nil
 	}
-	share := x.ShareFrom
-	if x.HasOthers == nil || !x.HasOthers() {
-		share = 0
+	with := layer.BuildOptions{Turns: t.resume(true).Turns > 0}
+	if x.HasOthers != nil && x.HasOthers() {
+		with.Share = x.ShareFrom
 	}
-	b, err := t.key.db.Begin(ctx, t.what.IndexJob, t.job.Token, share)
+	b, err := t.key.db.Begin(ctx, t.what.IndexJob, t.job.Token, with)
 	if err != nil || !b.Plan().Shared {
 		return b, err
 	}

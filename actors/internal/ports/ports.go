@@ -51,9 +51,8 @@ type Database interface {
 	CleanupViews(ctx context.Context) error
 	// IndexOf returns the index of a design, without I/O.
 	IndexOf(design *layer.Design) Index
-	// Begin begins the build of a job's index. Other nodes may join it if it has at least share changes to process
-	// (layer.Database.StartBuild), or never if share is 0.
-	Begin(ctx context.Context, of layer.IndexJob, token, share int64) (Build, error)
+	// Begin begins the build of a job's index (layer.Database.StartBuild).
+	Begin(ctx context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (Build, error)
 	// Join joins a shared build.
 	Join(ctx context.Context, of layer.IndexJob, token int64, shard layer.ShardID) (Build, error)
 }
@@ -127,8 +126,8 @@ func (d layerDatabase) IndexOf(design *layer.Design) Index {
 	return d.Index(design)
 }
 
-func (d layerDatabase) Begin(ctx context.Context, of layer.IndexJob, token, share int64) (Build, error) {
-	b, err := d.StartBuild(ctx, of, token, share)
+func (d layerDatabase) Begin(ctx context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (Build, error) {
+	b, err := d.StartBuild(ctx, of, token, with)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ import (
 // start: how it reads (reading) and how it writes (writing).
 //
 // All steps read the feed as of the goal, so that the index ends as of exactly that sequence. They read a snapshot if
-// the engine can hold one, and a cut of the feed otherwise (feed/cuts.go).
+// the engine can hold one, and a cut of the feed otherwise (feed/cuts.go), or if the build takes several turns.
 type Build struct {
 	Index *index.Index // nil until the start has found it
 	// Token is the fencing token of the job's lease.

@@ -13,17 +13,25 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
+// Options say which nodes and runs have a part in a build.
+type Options struct {
+	// Share is the number of changes to process from which on other nodes may work on the build (see Build.Shared). 0
+	// means that they never do.
+	Share int64
+	// Turns reports that an earlier run has given its worker to others. All further runs then have the same goal: if
+	// each had its own, a build would never end if more is written from one turn to the next than a turn processes.
+	Turns bool
+}
+
 // StartBuild sets the goal and the shards of a build. It takes over from an older build that did not finish, keeping
-// its progress, and removes the rows of documents that were purged up to the goal. Other nodes may work on the build if
-// it has at least share changes to process (see Build.Shared). With share 0 the build is never shared. It returns
-// NotFound if no design document has the index, and a Conflict if a newer token has been used. The caller closes the
-// build.
+// its progress, and removes the rows of documents that were purged up to the goal. It returns NotFound if no design
+// document has the index, and a Conflict if a newer token has been used. The caller closes the build.
 //
 // It takes one transaction, which also reads the design document, or two if the feed has to be cut, and more only if
 // there are purged documents to remove.
-func (d Database) StartBuild(ctx context.Context, of jobs.IndexJob, token, share int64) (*Build, error) {
+func (d Database) StartBuild(ctx context.Context, of jobs.IndexJob, token int64, with Options) (*Build, error) {
 	b := &Build{Token: token}
-	s := start{Build: b, db: d.Database, of: of, share: share}
+	s := start{Build: b, db: d.Database, of: of, with: with}
 	err := s.run(ctx)
 	if err == nil && b.state() == purging {
 		if err = b.dropPurged(ctx); err == nil {
@@ -40,9 +48,9 @@ func (d Database) StartBuild(ctx context.Context, of jobs.IndexJob, token, share
 // start is the start of a build. In one transaction it finds out what the index contains and what is left to do.
 type start struct {
 	*Build
-	db    *db.Database
-	of    jobs.IndexJob
-	share int64 // the number of changes from which on the build is shared; 0 means never
+	db   *db.Database
+	of   jobs.IndexJob
+	with Options
 }
 
 // run runs the start, and runs it again after a cut or a creation.
@@ -106,8 +114,8 @@ func (s *start) attempt(t *db.Txn) (state, error) {
 	if b.Changes, err = s.changes(t, at, old != nil); err != nil {
 		return 0, err
 	}
-	if b.Shared = b.shareable(s.share); b.Shared {
-		index.Unpin(&b.snapshot) // other nodes cannot read the snapshot
+	if b.Shared = b.shareable(s.with.Share); b.Shared || resumed && s.with.Turns {
+		index.Unpin(&b.snapshot) // other nodes and later runs cannot read the snapshot
 	}
 	// Readers stay with these rows until the build ends.
 	if old == nil && !b.From.IsZero() && b.snapshot != nil {

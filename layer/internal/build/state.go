@@ -35,7 +35,7 @@ type transition struct {
 var transitions = [...]transition{
 	{starting, stepping, "the goal is known, and no document was purged up to it"},
 	{starting, purging, "the goal is known, and the index may have rows of purged documents"},
-	{starting, cutting, "the engine holds no snapshots, or other nodes take part in the build"},
+	{starting, cutting, "the engine holds no snapshots, other nodes take part in the build, or it takes several turns"},
 	{starting, creating, "the index is interactive, and its rows were in an older collation"},
 	{cutting, stepping, "the goal is the cut, and no document was purged up to it"},
 	{cutting, purging, "the goal is the cut, and the index may have rows of purged documents"},

@@ -16,8 +16,8 @@ import (
 // compaction does not remove the body that the entry refers to. The feed together with the copies is the feed as of the
 // cut, and does not change: the build reads it at its own pace, and leaves later writes to the next build.
 //
-// The transaction that makes the index current as of the cut also ends the cut. Compact drops cuts whose builds are no
-// longer worked on; the next build takes over their progress and makes a newer cut.
+// A build that gives its worker to others goes on in its next turn up to the same cut. The transaction that makes the index current as of the cut also ends the cut. Compact drops the cuts of builds that no
+// worker has or will have soon; the next build takes over their progress and makes a newer cut.
 //
 // Only a purge removes data from a cut: purged documents are gone at once, also for builds that read an older cut.
 //
@@ -58,7 +58,7 @@ func EndCuts(t *db.Txn, over func(signature string) bool) {
 	}
 }
 
-// DropCuts ends the cuts of builds that are no longer worked on.
+// DropCuts ends the cuts of builds that have no job, or whose job waits after a failure.
 func DropCuts(ctx context.Context, d *db.Database) error {
 	_, _, err := db.Transact(ctx, d, func(t *db.Txn) (struct{}, error) {
 		over := make(map[string]bool, len(t.Cfg.Cuts))
@@ -68,7 +68,8 @@ func DropCuts(ctx context.Context, d *db.Database) error {
 			if err != nil {
 				return struct{}{}, err
 			}
-			over[c.Signature] = job == nil || job.State != jobs.JobRunning
+			over[c.Signature] = job == nil || job.State == jobs.JobFinished ||
+				job.State == jobs.JobPending && job.Failures > 0
 		}
 		EndCuts(t, func(signature string) bool { return over[signature] })
 		return struct{}{}, nil

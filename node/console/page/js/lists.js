@@ -45,7 +45,7 @@ export const indexColumns = [
         : x.current
           ? badge('ok', 'up to date')
           : badge(
-              'pending',
+              !x.building && x.lag >= 0 && x.lag < 1 ? 'ok' : 'pending',
               x.building ? 'building' : x.lag < 0 ? 'not built: a query builds it' : `${duration(x.lag)} behind`,
             ),
       x.failures
