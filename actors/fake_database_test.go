@@ -300,7 +300,8 @@ func (ix index) Aggregate(context.Context) error {
 	return nil
 }
 
-func (d *database) Begin(_ context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (actors.Build, error) {
+func (d *database) Begin(_ context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (actors.Build,
+	error) {
 	if d.beforeBegin != nil {
 		d.beforeBegin()
 	}

@@ -111,7 +111,8 @@ func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *lay
 	if caught, err := ix.CatchUp(ctx, 1_000_000); caught || err != nil {
 		return err
 	}
-	b, err := db.StartBuild(ctx, layer.IndexJob{Design: design.ID, Signature: design.Signature}, 1, layer.BuildOptions{})
+	job := layer.IndexJob{Design: design.ID, Signature: design.Signature}
+	b, err := db.StartBuild(ctx, job, 1, layer.BuildOptions{})
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,8 @@ func (d layerDatabase) IndexOf(design *layer.Design) Index {
 	return d.Index(design)
 }
 
-func (d layerDatabase) Begin(ctx context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (Build, error) {
+func (d layerDatabase) Begin(ctx context.Context, of layer.IndexJob, token int64, with layer.BuildOptions) (Build,
+	error) {
 	b, err := d.StartBuild(ctx, of, token, with)
 	if err != nil {
 		return nil, err

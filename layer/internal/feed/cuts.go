@@ -16,8 +16,9 @@ import (
 // compaction does not remove the body that the entry refers to. The feed together with the copies is the feed as of the
 // cut, and does not change: the build reads it at its own pace, and leaves later writes to the next build.
 //
-// A build that gives its worker to others goes on in its next turn up to the same cut. The transaction that makes the index current as of the cut also ends the cut. Compact drops the cuts of builds that no
-// worker has or will have soon; the next build takes over their progress and makes a newer cut.
+// A build that gives its worker to others goes on in its next turn up to the same cut. The transaction that makes the
+// index current as of the cut also ends the cut. Compact drops the cuts of builds that no worker has or will have soon;
+// the next build takes over their progress and makes a newer cut.
 //
 // Only a purge removes data from a cut: purged documents are gone at once, also for builds that read an older cut.
 //
