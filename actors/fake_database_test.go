@@ -296,6 +296,9 @@ func (ix index) Aggregate(context.Context) error {
 		f()
 		ix.d.mu.Lock()
 	}
+	if err := ix.d.deleted(); err != nil {
+		return err
+	}
 	ix.d.aggregated = indexed
 	return nil
 }

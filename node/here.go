@@ -294,7 +294,7 @@ func (n own) shownTasks() []state.Task {
 			Progress: t.Progress, Done: t.Documents, Total: t.Total, Rows: t.Rows,
 			Started: time.Unix(t.StartedOn, 0).UTC(), Error: t.Error}
 		if passed := now.Sub(row.Started).Seconds(); passed >= 1 {
-			row.Rate = float64(t.Documents) / passed
+			row.Rate = float64(t.Documents-t.Earlier) / passed
 		}
 		if row.Rate > 0 && t.Total > t.Documents {
 			left := float64(t.Total-t.Documents) / row.Rate

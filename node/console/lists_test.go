@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -256,6 +257,13 @@ func TestConsole_Overview(t *testing.T) {
 			}
 		}
 		net.parts[0].report.Unread, net.parts[1].report.Unread = 0, 0
+		// All tasks are counted, not only those that are shown.
+		net.parts[0].tasks = slices.Repeat([]state.Task{{Node: "n1", Type: "indexer", Database: "db"}}, 30)
+		if o = consoles[0].Overview(t.Context()); o.Working != 32 || len(o.Tasks) >= 30 ||
+			!strings.Contains(o.Text, ", 32 builds and compactions") {
+			t.Errorf("%d tasks shown, %d under way: %s", len(o.Tasks), o.Working, o.Text)
+		}
+		net.parts[0].tasks = nil
 		// A warning is something that needs attention, and is shown once for all nodes.
 		skips := []state.Skips{{Database: "a/b", Design: "_design/d", Documents: 2, Why: "no \x1b"}}
 		net.parts[0].report.Skips, net.parts[2].report.Skips = skips, skips

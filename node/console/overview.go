@@ -106,7 +106,8 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 		o.Events[i].Detail, o.Events[i].Items = short(o.Events[i].Detail), nil
 	}
 	o.Tasks, _ = c.Tasks(ctx)
-	o.Tasks = o.Tasks[:min(len(o.Tasks), maxTasks)]
+	o.Working = len(o.Tasks)
+	o.Tasks = o.Tasks[:min(o.Working, maxTasks)]
 	for i := range o.Tasks {
 		o.Tasks[i].Raw = nil
 	}
@@ -386,8 +387,8 @@ func verdict(o *state.Overview) (word, text string) {
 		return "failed", "no node reaches its store: requests are answered with 503"
 	case bad > 0:
 		return "degraded", upOf(up, away) + "; " + plural(bad, "thing needs", "things need") + " attention"
-	case len(o.Tasks) > 0:
-		return "working", "all is well: " + nodes + ", " + plural(len(o.Tasks), "build or compaction",
+	case o.Working > 0:
+		return "working", "all is well: " + nodes + ", " + plural(o.Working, "build or compaction",
 			"builds and compactions")
 	}
 	return "ok", "all is well: " + nodes

@@ -162,10 +162,14 @@ func (p *page) jobs(o *state.Overview) {
 	p.heading("JOBS  %s", text)
 	for i, t := range o.Tasks {
 		if i == maxTasks {
-			p.line("  and %d more", len(o.Tasks)-i)
+			p.line("  and %d more", max(o.Working, len(o.Tasks))-i)
 			break
 		}
-		row := fmt.Sprintf("  %3d%%  %s %s", t.Progress, t.Type, t.Database)
+		share := fmt.Sprintf("%3d%%", t.Progress)
+		if t.Total == 0 {
+			share = "    "
+		}
+		row := fmt.Sprintf("  %s  %s %s", share, t.Type, t.Database)
 		if t.Design != "" {
 			row += " " + t.Design
 		}

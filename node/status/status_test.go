@@ -37,7 +37,9 @@ func overview() *state.Overview {
 		Lately: []state.Attention{{Severity: state.Good, Text: "n5 left 11:00:00.0, back 11:00:02.0"}},
 		Jobs:   map[string]int{"running": 2, "pending": 1}, Failing: 1,
 		Tasks: []state.Task{{Node: "n1", Type: "indexer", Database: "cities", Design: "_design/by", Progress: 45,
-			Done: 4500, Rate: 367.3, Left: &left}},
+			Done: 4500, Total: 10_000, Rate: 367.3, Left: &left},
+			{Node: "n1", Type: "indexer", Database: "cities", Design: "_design/on", Done: 300}},
+		Working: 2,
 		Events: []state.Event{
 			{At: at, Node: "n1", Severity: state.Error, Text: "n3 has not answered for 2.4 s and was given up"},
 			{At: at, Node: "n2", Severity: state.Good, Text: "evil \x1b[2J\r\n\u202e name " + strings.Repeat("ü", 100)},
@@ -63,6 +65,7 @@ ATTENTION
 
 JOBS  1 pending, 2 running; 1 failed before
    45%  indexer cities _design/by on n1, 4500 documents, 367/s, 12.2 s to go
+        indexer cities _design/on on n1, 300 documents
 
 LATELY
   good    n5 left 11:00:00.0, back 11:00:02.0

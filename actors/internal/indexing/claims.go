@@ -54,7 +54,7 @@ func (x *Indexing) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 	if json.Unmarshal(job.Progress, &t.mu.most) != nil { // there is no earlier run, or it had another format
 		t.mu.most = IndexerFacts{}
 	}
-	t.mu.progress = t.mu.most
+	t.mu.progress, t.mu.earlier = t.mu.most, t.mu.most.Documents
 	return t, nil
 }
 

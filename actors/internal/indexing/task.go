@@ -22,6 +22,7 @@ type task struct {
 		updated  time.Time
 		reported string       // the progress last reported to the store
 		most     IndexerFacts // the furthest progress of this run or the previous one, on whatever node
+		earlier  int64        // documents of earlier runs
 	}
 }
 
@@ -65,7 +66,7 @@ func (t *task) resume(resumed bool) IndexerFacts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !resumed {
-		t.mu.most = IndexerFacts{}
+		t.mu.most, t.mu.earlier = IndexerFacts{}, 0
 	}
 	return t.mu.most
 }
@@ -73,11 +74,12 @@ func (t *task) resume(resumed bool) IndexerFacts {
 // furthest returns the job's progress for a later run.
 func (t *task) furthest() []byte { return t.resume(true).encode() }
 
-func (t *task) progress() (f IndexerFacts, updated time.Time) {
+// progress returns what has been done, how many documents of that in earlier runs, and when it was last updated.
+func (t *task) progress() (f IndexerFacts, earlier int64, updated time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.updated.IsZero() {
-		return t.mu.progress, t.since
+	if updated = t.mu.updated; updated.IsZero() {
+		updated = t.since
 	}
-	return t.mu.progress, t.mu.updated
+	return t.mu.progress, min(t.mu.earlier, t.mu.progress.Documents), updated
 }

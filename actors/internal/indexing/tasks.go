@@ -1,6 +1,7 @@
 package indexing
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -17,7 +18,8 @@ type Task struct {
 	// Shard is the shard of a shared build that the task is about, or empty if it is about the whole index.
 	Shard    layer.ShardID `json:"shard,omitempty"`
 	Phase    string        `json:"phase,omitempty"` // of a compaction
-	Progress int           `json:"progress"`        // percent
+	Progress int           `json:"progress"`        // percent; 100 only at the end; 0 if Total is not known
+	Earlier  int64         `json:"-"`               // how many of Documents earlier runs have processed
 	IndexerFacts
 	StartedOn int64 `json:"started_on"` // seconds since 1970
 	UpdatedOn int64 `json:"updated_on"`
@@ -27,16 +29,20 @@ type Task struct {
 func (x *Indexing) Tasks() []Task {
 	list := []Task{}
 	for _, t := range x.builds.list() {
-		facts, updated := t.progress()
+		facts, earlier, updated := t.progress()
 		progress := 0
 		if facts.Total > 0 {
 			progress = int(100 * facts.Documents / facts.Total)
+		}
+		if slices.ContainsFunc(facts.Shards, func(s IndexShardFacts) bool { return !s.Done }) {
+			progress = min(progress, 99) // the total is a guess
 		}
 		name := strings.TrimSuffix(t.what.Database+"/"+t.what.Design+"/"+string(t.what.Shard), "/")
 		list = append(list, Task{
 			Type: "indexer", Node: x.queue.Node, PID: "indexer:" + name,
 			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Shard: t.what.Shard,
-			Progress: progress, IndexerFacts: facts, StartedOn: t.since.Unix(), UpdatedOn: updated.Unix(),
+			Progress: progress, Earlier: earlier, IndexerFacts: facts,
+			StartedOn: t.since.Unix(), UpdatedOn: updated.Unix(),
 		})
 	}
 	return list

@@ -168,21 +168,27 @@ func (w warmer) spec() runtime.Spec {
 				pause: runtime.NewBackoff(100*time.Millisecond, 10*time.Second)}
 		},
 		Perform: func(sh *runtime.Shell, e runtime.Effect) {
-			switch e := e.(type) {
-			case awaitChange:
-				sh.Do(func(ctx context.Context) any {
-					m := w.awaitChange(ctx, e)
-					if c, ok := m.(changed); ok && layer.KindOf(c.err) == layer.NotFound {
-						w.builds.unuse(w.db, nil)
-						return waitAgain{}
+			sh.Do(func(ctx context.Context) (m any) {
+				var err error
+				switch e := e.(type) {
+				case awaitChange:
+					m = w.awaitChange(ctx, e)
+					if c, ok := m.(changed); ok {
+						err = c.err
 					}
-					return m
-				})
-			case updateIndexes:
-				sh.Do(func(ctx context.Context) any { return updated{w.update(ctx, e.indexes)} })
-			case aggregateIndexes:
-				sh.Do(func(ctx context.Context) any { return summed{w.aggregate(ctx, e.indexes)} })
-			}
+				case updateIndexes:
+					err = w.update(ctx, e.indexes)
+					m = updated{err}
+				case aggregateIndexes:
+					err = w.aggregate(ctx, e.indexes)
+					m = summed{err}
+				}
+				if layer.KindOf(err) == layer.NotFound { // the database is gone
+					w.builds.unuse(w.db, nil)
+					return waitAgain{}
+				}
+				return m
+			})
 		},
 	}
 }

@@ -101,7 +101,9 @@ type Overview struct {
 	Attention []Attention `json:"attention"`
 	Lately    []Attention `json:"lately"`
 	Nodes     []Node      `json:"nodes"`
-	Tasks     []Task      `json:"tasks"`
+	// Tasks are the first builds and compactions, and Working is how many there are.
+	Tasks   []Task `json:"tasks"`
+	Working int    `json:"working"`
 	// Jobs are the numbers of jobs by state. Failing is how many of them have failed and not advanced since. Databases
 	// is how many there are. Jobs and Databases are nil if the node asked has never read them.
 	Jobs      map[string]int `json:"jobs"`
@@ -228,9 +230,9 @@ type Task struct {
 	Shard    string    `json:"shard,omitempty"`
 	Progress int       `json:"progress"` // percent
 	Done     int64     `json:"done"`
-	Total    int64     `json:"total"`
+	Total    int64     `json:"total"` // 0 if unknown; then so is the progress
 	Rows     int64     `json:"rows"`
-	Rate     float64   `json:"rate"`           // documents per second since it began
+	Rate     float64   `json:"rate"`           // documents per second since this run began
 	Left     *float64  `json:"left,omitempty"` // seconds to go
 	Started  time.Time `json:"started"`
 	Error    string    `json:"error,omitempty"`

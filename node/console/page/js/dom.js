@@ -64,6 +64,9 @@ export const el = (name, props, ...children) => {
 
 export const dim = (...inner) => el('span', { class: 'dim' }, ...inner);
 export const bad = (...inner) => el('span', { class: 'bad' }, ...inner);
+/** How far a task is; nothing if that is not known. */
+export const advance = t =>
+  t.total ? [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`] : '';
 /** What says how far something is, or that it has failed. */
 export const progress = () => el('span', { class: 'dim', role: 'status' });
 export const failure = () => el('p', { role: 'alert', class: 'bad' });

@@ -1,7 +1,7 @@
 // Views that are one list each.
 import {
   el, none, dim, named, text, time, known, count, plural, bytes, link, badge, duration, measure, psql, bad, toDatabase,
-  toNode, endOf,
+  toNode, endOf, advance,
 } from './dom.js';
 import { list, col, num } from './table.js';
 import { eventsOf } from './stories.js';
@@ -37,8 +37,7 @@ export const indexColumns = [
     x => [
       x.task
         ? [
-            el('progress', { max: 100, value: x.task.progress, 'aria-label': 'progress' }),
-            ` ${x.task.progress} %`,
+            advance(x.task) || plural(x.task.done, 'document'),
             x.task.rate ? `, ${measure(x.task.rate, '/s')}` : '',
             x.task.left === undefined ? '' : `, ${duration(x.task.left)} to go`,
           ]

@@ -1,7 +1,7 @@
 // The first screen: is all well, what is not, and how much is going on.
 import {
   el, none, dim, section, text, time, count, plural, measure, badge, link, duration, psql, redraw, endOf, toDatabase,
-  toNode,
+  toNode, advance,
 } from './dom.js';
 import { given, note } from './address.js';
 import { follow } from './source.js';
@@ -76,9 +76,7 @@ const tasks = list =>
     [
       col('Database', t => toDatabase(t.database)),
       col('What', t => text(t.design || t.type.replaceAll('_', ' ')) + (t.shard ? ` · shard ${t.shard}` : '')),
-      col('Progress',
-        t => [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`],
-      ),
+      col('Progress', advance),
       num('Documents', t => count(t.done) + (t.total ? ` of ${count(t.total)}` : ''), '', true),
       num('Rate', t => (t.rate ? measure(t.rate, '/s') : '')),
       num('To go', t => (t.left === undefined ? '' : duration(t.left))),

@@ -4,8 +4,8 @@ What the server answers. Generated from package state by: go test ./node/console
 Verdict
 @typedef {{name: string, http: string}} Door
 @typedef {{now: string, node: string, state: string, text: string, attention: Attention[], lately: Attention[], nodes:
-Node[], tasks: Task[], jobs: Object<string, number>, failing: number, databases: number, read?: string, events: Event[],
-absent: Absent[]}} Overview
+Node[], tasks: Task[], working: number, jobs: Object<string, number>, failing: number, databases: number, read?: string,
+events: Event[], absent: Absent[]}} Overview
 @typedef {{severity: string, text: string, node?: string, link?: string, since?: string, story?: Story}} Attention
 @typedef {{name: string, state: string, given_up?: boolean, text: string, self: boolean, http: string, sql: string,
 gossip: string, version: string, roles: string[], gone_since?: string, last_answer?: string, engine?: string, started?:
