@@ -64,12 +64,16 @@ const where = () => {
 /** What is asked is about the page that is left. */
 const unasked = () => document.querySelectorAll('dialog[open]').forEach(d => d.close());
 
-/** Ends the view, and shows something in its place. */
-const leave = (...instead) => {
+/** Ends the view, and shows something in its place. A dialog stays open. */
+const vacate = (...instead) => {
   end();
   end = () => {};
-  unasked();
   place.replaceChildren(...instead);
+};
+/** Ends the view and its dialogs. */
+const leave = () => {
+  vacate();
+  unasked();
 };
 
 const show = () => {
@@ -154,7 +158,7 @@ const doubt = () => {
 const signOut = async () => {
   if (!(await signingOut()))
     return 'The session is ended, but this browser keeps a name and a password and sends them: close all its windows.';
-  leave(none('You are signed out. '));
+  vacate(none('You are signed out. ')); // who is quick may be signing in again already
   forgetAll();
   place.hidden = false;
   window.addEventListener('signedin', show, { once: true });
