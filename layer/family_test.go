@@ -251,6 +251,36 @@ func TestFamily_model(t *testing.T) {
 	}
 }
 
+// An attachment that no leaf had is no longer old if edits that are written together refer to it, one that stays a leaf
+// and one that does not.
+func TestFamily_oldAttachment(t *testing.T) {
+	engine := mustEngine(t)
+	db := mustCreate(t, mustStore(t, engine, layer.Options{}), "db", layer.CreateOptions{})
+	revs := func(ids string) (path []layer.Rev) {
+		for i, id := range ids {
+			path = append(path, layer.Rev{Pos: int64(len(ids) - i), ID: string(id)})
+		}
+		return path
+	}
+	write := func(edits ...layer.Edit) {
+		t.Helper()
+		for _, r := range mustBulk(t, db, edits, layer.WriteOptions{Replicated: true}) {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		checkDatabase(t, engine, db)
+	}
+	edit := func(path string, attachments ...layer.AttachmentEdit) layer.Edit {
+		all := revs(path)
+		return layer.Edit{ID: "d", Rev: all[0], Ancestors: all[1:], Body: []byte(`{}`), Attachments: attachments}
+	}
+	data, stub := layer.AttachmentEdit{Name: "a", Data: []byte("data")}, layer.AttachmentEdit{Name: "a", Stub: true}
+	write(edit("x", data))
+	write(edit("zx")) // now the attachment is old
+	write(edit("yyx", stub), edit("cyyx"), edit("xxx", stub))
+}
+
 // TestFamily_cost checks that a batch of edits of one document reads its branches once, or not at all if its tree is
 // cached, however many edits there are; and that an answer for many revisions reads them once too.
 func TestFamily_cost(t *testing.T) {

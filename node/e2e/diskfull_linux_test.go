@@ -78,9 +78,10 @@ func TestProgram_DiskFull(t *testing.T) {
 	}
 	full(c)
 	full(remote.client())
-	// Its compactions may free space again, so there is more to write.
+	// Its compactions may free space again, so there is more to write, and to fill from outside.
 	for _, client := range []*client{c, remote.client()} {
 		waitDegraded(t, client, "disk_full", func() {
+			fillOutside(t, outside)
 			client.do("PUT", fmt.Sprintf("/scratch/x%d", time.Now().UnixNano()), `{}`)
 		})
 	}

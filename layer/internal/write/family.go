@@ -331,7 +331,7 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 // markOld counts the attachments that no leaf refers to any more, of those in left, which replaced leaves have, and
 // those of the edits. The bodies must have been written.
 func (f *family) markOld(ps []pendingEdit, left []rev.Attachment) error {
-	var linked []rev.Attachment
+	var linked, passed []rev.Attachment
 	for i := range ps {
 		c := &ps[i].content
 		switch {
@@ -339,7 +339,18 @@ func (f *family) markOld(ps []pendingEdit, left []rev.Attachment) error {
 		case f.added[ps[i].rev()] != nil:
 			linked = append(linked, c.attachments...)
 		default:
-			left = append(left, c.attachments...)
+			passed = append(passed, c.attachments...)
+		}
+	}
+	// An attachment of a leaf that was replaced is not old yet. One of an edit that is history already may be, which
+	// MarkOld finds out if a new leaf has it.
+	has := make(map[[16]byte]bool, len(linked))
+	for i := range linked {
+		has[linked[i].ID] = true
+	}
+	for i := range passed {
+		if !has[passed[i].ID] {
+			left = append(left, passed[i])
 		}
 	}
 	if len(left) == 0 && len(linked) == 0 {
